@@ -1,0 +1,1 @@
+"""How settings work (base), and the YAML presets of every flow."""

@@ -1,0 +1,1 @@
+"""The vocabulary: the types that every stage takes and yields."""

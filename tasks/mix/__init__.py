@@ -1,0 +1,1 @@
+"""Mixing: how many tokens each source gives, and which documents that is."""

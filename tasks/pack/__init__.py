@@ -1,0 +1,1 @@
+"""Packing: documents become fixed-length rows, in training order."""

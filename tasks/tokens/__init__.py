@@ -1,0 +1,1 @@
+"""The tokenizer: train one on the mix, or use a named one; then documents become token ids."""
