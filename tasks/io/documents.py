@@ -10,8 +10,10 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from typing import Any, TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from configs.base import fingerprint
 from tasks.core.counts import Counts, Tally
@@ -66,7 +68,7 @@ def find_output(
     if not store.exists(path):
         return None
     with store.open(path) as file:
-        metadata = pq.read_schema(file).metadata or {}
+        metadata = pq.read_metadata(file).metadata
     counts = Counts.model_validate_json(metadata[_COUNTS_KEY])
     return StageOutput(stage, source, name, input_fingerprint, identity, counts, reused=True)
 
@@ -123,6 +125,24 @@ def read_documents(store: Store, path: str) -> Iterator[Document]:
     """Read kept documents in their order."""
     for row in _rows(store, path):
         yield _document(row)
+
+
+def read_selected(store: Store, path: str, selected: NDArray[np.bool_]) -> Iterator[Document]:
+    """Read those kept documents whose row is selected, in their order."""
+    start = 0
+    with store.open(path) as file:
+        for batch in pq.ParquetFile(file).iter_batches(BATCH_DOCUMENTS):
+            wanted = selected[start : start + len(batch)]
+            start += len(batch)
+            if wanted.any():
+                yield from map(_document, batch.filter(pa.array(wanted)).to_pylist())
+
+
+def write_dropped(store: Store, path: str, dropped: Iterable[Dropped]) -> None:
+    """Write dropped documents alone, for a stage that does not copy what it keeps."""
+    with store.writing(path) as file, pq.ParquetWriter(file, DROPPED, compression="zstd") as writer:
+        for batch in batched(dropped, BATCH_DOCUMENTS):
+            _write(writer, batch)
 
 
 def read_dropped(store: Store, path: str) -> Iterator[Dropped]:

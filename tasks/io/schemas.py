@@ -64,6 +64,17 @@ def signature_schema(num_permutations: int) -> pa.Schema:
     )
 
 
+DUPLICATES = pa.schema(
+    [
+        ("doc_id", DOC_ID),
+        ("duplicate_of", DOC_ID),
+        ("similarity", pa.float32()),
+        ("reason", pa.string()),
+        ("source", pa.string()),
+    ]
+)
+
+
 def token_type(vocab_size: int) -> pa.DataType:
     """Return uint16 while the vocabulary fits, else uint32."""
     return pa.uint16() if vocab_size <= 1 << 16 else pa.uint32()

@@ -1,0 +1,1 @@
+"""Dedup: exact hashes, MinHash LSH to propose, true Jaccard similarity to decide."""

@@ -1,0 +1,1 @@
+"""Quality: measure every signal of a document, then decide against stated limits."""
