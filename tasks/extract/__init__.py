@@ -1,0 +1,1 @@
+"""From bytes as fetched to text with structure."""

@@ -1,0 +1,1 @@
+"""Which language a document is in, and whether that is wanted."""
