@@ -6,6 +6,7 @@ Memory: the training sample for a tokenizer; one batch of documents for token id
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -71,7 +72,7 @@ def sample_texts(
     removed = removed_ids(store, duplicates_path)
     for source in sorted(budgets):
         mine = [output for output in outputs if output.source == source]
-        wanted = _within_budget(store, mine, removed, budgets[source], lambda doc_id, s=source: order(s, doc_id))
+        wanted = _within_budget(store, mine, removed, budgets[source], partial(order, source))
         texts: dict[bytes, str] = {}
         for output in mine:
             texts.update(

@@ -5,7 +5,7 @@
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -144,7 +144,7 @@ def _shard_record(store: Store, path: str) -> ShardRecord:
     )
 
 
-def shard_groups(split: str, source: str, folder: str, num_shards: int, shards_per_group: int) -> Sequence[ShardGroup]:
+def shard_groups(split: str, source: str, folder: str, num_shards: int, shards_per_group: int) -> list[ShardGroup]:
     """Cut the shards of a split into groups that are packed together."""
     numbers = range(num_shards)
     return [

@@ -1,0 +1,1 @@
+"""Order and fan-out: the Prefect flows and the command line."""

@@ -1,0 +1,142 @@
+"""What every command needs: where the store is, what may be printed where, and a Prefect server for its flows.
+
+With ``--json`` standard output carries one JSON document and nothing else: until the end it is an
+alias of standard error, for this process and for all that it starts.
+"""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from tasks.io.services import LocalServices
+
+STORE_VARIABLE = "GLASSWORKS_STORE"
+_LOCAL_ROOT = Path("store")
+_WIDTH_IN_FILES = 110
+
+
+class Session:
+    """One command: its console for people, and its result for programs."""
+
+    def __init__(self, console: "Console", output: int, *, as_json: bool) -> None:
+        self.console = console
+        self.as_json = as_json
+        self._output = output
+
+    def print_json(self, value: Any) -> None:  # noqa: ANN401 - JSON
+        """Write the command's one JSON document (numbers that are not finite become null)."""
+        import orjson
+
+        options = orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS
+        content = orjson.dumps(value, default=_plain, option=options) + b"\n"
+        while content:
+            content = content[os.write(self._output, content) :]
+
+
+@contextmanager
+def session(*, as_json: bool) -> Iterator[Session]:
+    """Give a command its console; with ``as_json``, keep everything but the result off standard output."""
+    from rich.console import Console
+
+    sys.stdout.flush()
+    output = os.dup(1)
+    try:
+        if as_json:
+            os.dup2(2, 1)
+        console = Console(stderr=as_json)
+        if not console.is_terminal:
+            console = Console(stderr=as_json, width=_WIDTH_IN_FILES)
+        yield Session(console, output, as_json=as_json)
+    finally:
+        sys.stdout.flush()
+        os.dup2(output, 1)
+        os.close(output)
+
+
+def prepared(session: Session, root: str, *, verbose: bool = False) -> "LocalServices":
+    """Set what Prefect and MLflow read when they are imported; return the store's servers, not started yet."""
+    services = local_services(root, session)
+    services.environment(verbose=verbose)
+    return services
+
+
+@contextmanager
+def serving(session: Session, services: "LocalServices") -> Iterator[str]:
+    """Run flows inside: a Prefect server is there and progress is shown. Yields the UI's address."""
+    from flows.progress import reporting
+
+    with services.prefect_server() as url:
+        from prefect.context import refresh_global_settings_context
+
+        refresh_global_settings_context()  # Prefect was imported, for the config, before the server had an address
+        with reporting(session.console):
+            yield url
+
+
+def local_services(store: str, session: Session) -> "LocalServices":
+    """Return the servers of a store; those of a remote store keep their files in ``./store``."""
+    from tasks.io.services import LocalServices
+
+    root = _LOCAL_ROOT if "://" in store else Path(store)
+    return LocalServices(root, lambda text: session.console.print(text, markup=False, highlight=False))
+
+
+def use_store(store: str) -> str:
+    """Make a store named on the command line everybody's; return the store's root."""
+    from flows.stores import store_url
+
+    if store:
+        os.environ[STORE_VARIABLE] = store
+    return store_url()
+
+
+def configured_root(config: str, overrides: list[str], section: str = "") -> str:
+    """Return the store's root as the config will have it: needed before its model, and so Prefect, is imported."""
+    from flows.stores import store_url
+
+    return store_url(_configured(config, overrides, section))
+
+
+def _configured(config: str, overrides: list[str], section: str) -> str:
+    import yaml
+
+    from configs.base import find_config
+
+    key = f"{section}.store" if section else "store"
+    try:
+        for override in reversed(overrides):
+            if override.startswith(f"{key}="):
+                return str(yaml.safe_load(override.partition("=")[2]) or "")
+        file = find_config(config)
+        values = yaml.safe_load(file.read_text(encoding="utf-8"))
+        part = values.get(section) if section else values
+        if isinstance(part, str):
+            beside = file.parent / part
+            return _configured(str(beside) if beside.is_file() else part, [], "")
+        return str(part.get("store") or "")
+    except (ValueError, AttributeError, yaml.YAMLError):
+        return ""  # said properly when the config is read for good
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    if isinstance(value, bytes):
+        return value.hex()
+    raise TypeError(f"{type(value).__name__} is no JSON")
+
+
+Store = typer.Option("--store", help="Root of the store (default: GLASSWORKS_STORE, else ./store).", metavar="DIR|URL")
+Json = typer.Option("--json", help="Print the result as JSON, and nothing else, on standard output.")
+Set = typer.Option(
+    "--set", help="Override one setting, for example --set mix.seed=7; may be repeated.", metavar="a.b=c"
+)
+Verbose = typer.Option("--verbose", "-v", help="Show the log of the flow on the console, too.")

