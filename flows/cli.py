@@ -5,6 +5,7 @@ that the user can mend, 130 stopped by Ctrl-C; a bug keeps its traceback.
 """
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -29,10 +30,20 @@ store_commands.register(app)
 
 def _show_version(wanted: bool) -> None:
     if wanted:
-        from importlib.metadata import version
-
-        typer.echo(f"glassworks {version('glassworks')}")
+        typer.echo(f"glassworks {_version()}")
         raise typer.Exit
+
+
+def _version() -> str:
+    """Return the installed version, or in a checkout that is not installed, the one it declares."""
+    import tomllib
+    from importlib import metadata
+
+    try:
+        return metadata.version("glassworks")
+    except metadata.PackageNotFoundError:
+        project = Path(__file__).parents[1] / "pyproject.toml"
+        return str(tomllib.loads(project.read_text(encoding="utf-8"))["project"]["version"])
 
 
 @app.callback()

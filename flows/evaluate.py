@@ -35,7 +35,7 @@ def evaluate(config: EvaluateConfig) -> list[dict[str, Any]]:
         config: Which run, and how.
     """
     store = open_store(config.store)
-    manifest = read_manifest(store, RunFolder(store.local_path(f"runs/{config.run_id}")).facts()["data_version"])
+    manifest = read_manifest(store, RunFolder(store.local_path(f"runs/{config.run_id}")).facts()["version"])
     evaluations, _ = evaluations_of(store, config.run_id, manifest, config.evaluate)
     return evaluations
 
@@ -46,7 +46,7 @@ def evaluations_of(
     """Return the evaluations of a run, measuring what is missing, and the MLflow run that has them too."""
     run = RunFolder(store.local_path(f"runs/{run_id}"))
     with (
-        tracked(store, run.path, run_id, run.facts()["config"], manifest) as tracker,
+        tracked(store, run, run.facts()["config"], manifest) as tracker,
         reporter().stage("evaluate", 0),
     ):
         evaluations = evaluate_run(store, run_id, config or stage.EvaluateConfig())

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from flows.session import Json, Set, Store, Verbose, configured_root, prepared, serving, session, use_store
+from flows.session import Json, Set, Store, Verbose, prepared, serving, session, use_store
+from tasks.core.errors import InputError
 
 if TYPE_CHECKING:
-    from flows.pipeline import PipelineConfig
+    from flows.pipeline_config import PipelineConfig
     from flows.results import PipelineResult
     from tasks.crawl.stage import CrawlSummary
 
@@ -29,9 +30,12 @@ def demo(
     verbose: Annotated[bool, Verbose] = False,
 ) -> None:
     """Run everything on what comes with your own Python environment: no network, two cores, minutes."""
+    from flows.pipeline_config import PipelineConfig
     from flows.summary import print_pipeline
 
     root = use_store(store)
+    if "://" in root:
+        raise InputError(root, "is no folder of this machine", "name one for the demo: --store DIR")
     with session(as_json=False) as here:
         here.console.print(
             "Glassworks demo: a language model from the documentation, code and texts of this Python environment.\n"
@@ -41,14 +45,15 @@ def demo(
             f"Everything goes to {root}. A second run finds the work done.\n",
             highlight=False,
         )
-        began = time.monotonic()
+        settings = PipelineConfig.from_yaml("pipeline/demo.yaml")
         services = prepared(here, root, verbose=verbose)
-        settings = _pipeline_settings("pipeline/demo.yaml", [])
+        began = time.monotonic()
         with serving(here, services) as ui:
-            found = _crawl(Path(services.root) / "crawl")
-            crawled = time.monotonic() - began
+            started = time.monotonic()
+            found = _crawl(Path(root) / "crawl")
+            seconds = {"start": started - began, "crawl": time.monotonic() - started}
             result = _run_pipeline(settings)
-            print_pipeline(here.console, result, root, {"crawl": crawled}, found)
+            print_pipeline(here.console, result, root, seconds, found)
             if keep_ui:
                 from flows.store_commands import keep_serving
 
@@ -83,18 +88,17 @@ def refresh(
     verbose: Annotated[bool, Verbose] = False,
 ) -> None:
     """Turn sources into a data version: the data half."""
+    from flows.refresh_config import RefreshConfig
+    from flows.runners import runner_for
+    from flows.stores import store_url
     from flows.summary import print_refresh, refresh_json
 
-    changes = _with_store(overrides, "store", store)
-    root = configured_root(config, changes)
+    settings = RefreshConfig.from_yaml(config, _with_store(overrides, "store", store))
     with session(as_json=as_json) as here:
-        services = prepared(here, root, verbose=verbose)
+        services = prepared(here, store_url(settings.store), verbose=verbose)
         from flows.refresh import refresh as flow
-        from flows.refresh_config import RefreshConfig
-        from flows.runners import runner_for
 
         began = time.monotonic()
-        settings = RefreshConfig.from_yaml(config, tuple(changes))
         with serving(here, services):
             result = flow.with_options(task_runner=runner_for(settings.execution))(settings)
         if as_json:
@@ -111,17 +115,17 @@ def pretrain(
     verbose: Annotated[bool, Verbose] = False,
 ) -> None:
     """Train a model on a data version: the training half."""
+    from flows.pretrain_config import PretrainConfig
+    from flows.stores import store_url
     from flows.summary import pretrain_json, print_pretrain
 
-    changes = _with_store(overrides, "store", store)
-    root = configured_root(config, changes)
+    settings = PretrainConfig.from_yaml(config, _with_store(overrides, "store", store))
+    root = store_url(settings.store)
     with session(as_json=as_json) as here:
         services = prepared(here, root, verbose=verbose)
         from flows.pretrain import pretrain as flow
-        from flows.pretrain_config import PretrainConfig
 
         began = time.monotonic()
-        settings = PretrainConfig.from_yaml(config, tuple(changes))
         with serving(here, services):
             result = flow(settings)
         if as_json:
@@ -162,13 +166,14 @@ def pipeline(
     verbose: Annotated[bool, Verbose] = False,
 ) -> None:
     """Run both halves in a row."""
+    from flows.pipeline_config import PipelineConfig
+    from flows.stores import store_url
     from flows.summary import pretrain_json, print_pipeline, refresh_json
 
-    changes = _with_store(overrides, "refresh.store", store)
-    root = configured_root(config, changes, "refresh")
+    settings = PipelineConfig.from_yaml(config, _with_store(overrides, "refresh.store", store))
+    root = store_url(settings.refresh.store)
     with session(as_json=as_json) as here:
         services = prepared(here, root, verbose=verbose)
-        settings = _pipeline_settings(config, changes)
         with serving(here, services):
             result = _run_pipeline(settings)
         if as_json:
@@ -178,12 +183,6 @@ def pipeline(
             print_pipeline(here.console, result, root, {})
 
 
-def _pipeline_settings(config: str, overrides: list[str]) -> "PipelineConfig":
-    from flows.pipeline import PipelineConfig
-
-    return PipelineConfig.from_yaml(config, tuple(overrides))
-
-
 def _run_pipeline(settings: "PipelineConfig") -> "PipelineResult":
     from flows.pipeline import pipeline as flow
 
@@ -191,12 +190,12 @@ def _run_pipeline(settings: "PipelineConfig") -> "PipelineResult":
     return result
 
 
-def _with_store(overrides: list[str] | None, key: str, store: str) -> list[str]:
+def _with_store(overrides: list[str] | None, key: str, store: str) -> tuple[str, ...]:
     """Return the overrides; a store on the command line wins over the config's."""
     import json
 
     given = use_store(store) if store else ""
-    return [*(overrides or []), *([f"{key}={json.dumps(given)}"] if given else [])]
+    return (*(overrides or ()), *((f"{key}={json.dumps(given)}",) if given else ()))
 
 
 def _crawl(folder: Path) -> "CrawlSummary":

@@ -3,24 +3,12 @@
 import time
 
 from prefect import flow
-from pydantic import Field
 
-from configs.base import Config
+from flows.pipeline_config import PipelineConfig
 from flows.pretrain import pretrain
-from flows.pretrain_config import PretrainConfig
 from flows.refresh import refresh
-from flows.refresh_config import RefreshConfig
 from flows.results import PipelineResult
 from flows.runners import runner_for
-
-
-class PipelineConfig(Config):
-    """A data version, and the run that trains on it."""
-
-    refresh: RefreshConfig = Field(title="Data", description="Sources to data version.")
-    pretrain: PretrainConfig = Field(
-        title="Training", description="Data version to run; its data version is the one made here."
-    )
 
 
 @flow(name="pipeline", flow_run_name="pipeline {config.refresh.name}")

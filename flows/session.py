@@ -62,8 +62,12 @@ def session(*, as_json: bool) -> Iterator[Session]:
 
 
 def prepared(session: Session, root: str, *, verbose: bool = False) -> "LocalServices":
-    """Set what Prefect and MLflow read when they are imported; return the store's servers, not started yet."""
+    """Set what Prefect and MLflow read when they are imported; return the store's servers, not started yet.
+
+    Settings are read before this, so that a mistake in them is told at once; no settings model imports Prefect.
+    """
     services = local_services(root, session)
+    services.root.mkdir(parents=True, exist_ok=True)  # Prefect makes its home there when it is imported
     services.environment(verbose=verbose)
     return services
 
@@ -76,7 +80,7 @@ def serving(session: Session, services: "LocalServices") -> Iterator[str]:
     with services.prefect_server() as url:
         from prefect.context import refresh_global_settings_context
 
-        refresh_global_settings_context()  # Prefect was imported, for the config, before the server had an address
+        refresh_global_settings_context()  # Prefect was imported, with the flow, before its server had an address
         with reporting(session.console):
             yield url
 
@@ -96,34 +100,6 @@ def use_store(store: str) -> str:
     if store:
         os.environ[STORE_VARIABLE] = store
     return store_url()
-
-
-def configured_root(config: str, overrides: list[str], section: str = "") -> str:
-    """Return the store's root as the config will have it: needed before its model, and so Prefect, is imported."""
-    from flows.stores import store_url
-
-    return store_url(_configured(config, overrides, section))
-
-
-def _configured(config: str, overrides: list[str], section: str) -> str:
-    import yaml
-
-    from configs.base import find_config
-
-    key = f"{section}.store" if section else "store"
-    try:
-        for override in reversed(overrides):
-            if override.startswith(f"{key}="):
-                return str(yaml.safe_load(override.partition("=")[2]) or "")
-        file = find_config(config)
-        values = yaml.safe_load(file.read_text(encoding="utf-8"))
-        part = values.get(section) if section else values
-        if isinstance(part, str):
-            beside = file.parent / part
-            return _configured(str(beside) if beside.is_file() else part, [], "")
-        return str(part.get("store") or "")
-    except (ValueError, AttributeError, yaml.YAMLError):
-        return ""  # said properly when the config is read for good
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401

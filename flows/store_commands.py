@@ -118,7 +118,6 @@ def config(
     with session(as_json=as_json) as here:
         import yaml
 
-        prepared(here, use_store(""))
         values = _model_of(name).from_yaml(name, tuple(overrides or ())).model_dump(mode="json")
         if as_json:
             here.print_json(values)
@@ -138,7 +137,7 @@ def _model_of(name: str) -> "type[ConfigModel]":
         values = {}  # the model below will say where it is malformed
     sections = set(values) if isinstance(values, dict) else set()
     if {"refresh", "pretrain"} & sections:
-        from flows.pipeline import PipelineConfig
+        from flows.pipeline_config import PipelineConfig
 
         return PipelineConfig
     if "train" in sections:

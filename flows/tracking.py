@@ -4,12 +4,14 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from prefect import get_client
 from prefect.artifacts import create_markdown_artifact
 from prefect.runtime import flow_run
 
 from tasks.core.manifest import Manifest
+from tasks.io.records import RunFolder
 from tasks.io.store import Store
 from tasks.io.tracking import DataRecord, Tracker
 from tasks.io.training_tracker import TrackedRun, TrainingTracker
@@ -36,9 +38,7 @@ def track_refresh(store: Store, manifest: Manifest) -> str:
 
 
 @contextmanager
-def tracked(
-    store: Store, folder: Path, run_id: str, config: dict[str, object], manifest: Manifest
-) -> Iterator[TrainingTracker]:
+def tracked(store: Store, run: RunFolder, train: dict[str, Any], manifest: Manifest) -> Iterator[TrainingTracker]:
     """Send a run folder to MLflow while the block runs; its end becomes the MLflow run's status."""
     data = DataRecord(
         manifest.version,
@@ -47,10 +47,10 @@ def tracked(
         manifest.num_rows,
         manifest.num_tokens,
     )
-    tracker = TrainingTracker(tracking_uri(store), folder, TrackedRun(run_id, config, data, flow_run_tags()))
-    with tracker:
+    known = TrackedRun(run.run_id, {"train": train}, data, flow_run_tags())
+    with TrainingTracker(tracking_uri(store), run.path, known) as tracker:
         yield tracker
-    link_flow_run(tracker.mlflow_run_id, run_id, "run")
+    link_flow_run(tracker.mlflow_run_id, run.run_id, "run")
 
 
 def link_flow_run(mlflow_run_id: str, name: str, kind: str) -> None:

@@ -137,6 +137,14 @@ class _Child:
         self._process = context.Process(target=_serve, args=(inside,), daemon=True)
         self._process.start()
         inside.close()
+        try:
+            self._pipe.recv()
+        except (EOFError, ConnectionResetError):
+            raise PipelineError(
+                "child process",
+                f"could not start ({self._death()})",
+                "if a script of your own starts a flow, do it under `if __name__ == '__main__':`",
+            ) from None
 
     def alive(self) -> bool:
         return bool(self._process.is_alive())
@@ -165,7 +173,7 @@ class _Child:
         while not self._pipe.poll(_POLL_SECONDS):
             used = cpu_seconds(self._process.pid) - began
             if used > limits.cpu_seconds or time.monotonic() - wall > _WALL_PER_CPU * limits.cpu_seconds:
-                return Lost("timeout", f"{used:.1f} CPU s", f"{limits.cpu_seconds:g} CPU s")
+                return Lost("timeout", f"more than {limits.cpu_seconds:g} CPU s", f"{limits.cpu_seconds:g} CPU s")
         try:
             result = self._pipe.recv()
         except (EOFError, ConnectionResetError):
@@ -191,6 +199,7 @@ def _serve(pipe: Connection) -> None:
     """Child side: run what comes, until the other end is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the owner decides what Ctrl-C means
     _die_with_parent()
+    pipe.send(None)  # ready
     while True:
         try:
             function, arguments, memory_bytes = pipe.recv()

@@ -56,9 +56,9 @@ def new_store(tmp_path: Path, crawled: Path) -> Callable[[str], Path]:
 def glassworks(services: dict[str, str]) -> Command:
     """Run a command with --json in a store to its end and return its JSON; settings are ``a.b=value`` texts."""
 
-    def run(command: str, preset: str, store: Path, *overrides: str) -> Any:  # noqa: ANN401
+    def run(command: str, preset: str, store: Path, *overrides: str, **options: str) -> Any:  # noqa: ANN401
         done = subprocess.run(
-            command_line(command, preset, *overrides), env={**services, "GLASSWORKS_STORE": str(store)},
+            command_line(command, preset, *overrides, **options), env={**services, "GLASSWORKS_STORE": str(store)},
             capture_output=True, text=True, check=False, timeout=280, cwd=store.parent,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr[-3000:]
@@ -87,7 +87,8 @@ def killed_glassworks(services: dict[str, str]) -> Command:
     return run
 
 
-def command_line(command: str, preset: str, *overrides: str) -> list[str]:
-    """Return the arguments of a command with its settings."""
+def command_line(command: str, preset: str, *overrides: str, **options: str) -> list[str]:
+    """Return the arguments of a command with its settings and other options."""
     changes = [part for override in overrides for part in ("--set", override)]
+    changes += [part for name, value in options.items() for part in (f"--{name}", value)]
     return [sys.executable, "-m", "flows", command, preset, "--json", *changes]

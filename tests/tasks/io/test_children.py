@@ -157,3 +157,14 @@ def _is_gone(pid: int, seconds: float) -> bool:
         if time.monotonic() >= end:
             return False
         time.sleep(0.05)
+
+
+def test_a_script_without_a_main_guard_is_told_what_to_do(tmp_path: Path) -> None:
+    script = tmp_path / "unguarded.py"
+    script.write_text("from tasks.io.children import CHILDREN\nprint(CHILDREN.call(abs, -3))\n")
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+    done = subprocess.run(
+        [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode != 0
+    assert "could not start (exit code 1); if a script of your own starts a flow" in done.stderr

@@ -109,13 +109,14 @@ def guarded(tmp_path: Path, command: str) -> tuple[subprocess.Popen[bytes], int]
     pid_file = tmp_path / "pid"
     script = (
         "import os, subprocess, sys; from tasks.io.services import _GUARD\n"
-        "guard = subprocess.Popen([sys.executable, '-I', '-S', str(_GUARD), str(os.getpid()), '1', 'sh', '-c', sys.argv[1]])\n"
-        "guard.wait()\n"
+        "guard = [sys.executable, '-I', '-S', str(_GUARD), str(os.getpid()), '1']\n"
+        "subprocess.run([*guard, 'sh', '-c', sys.argv[1]], check=False)\n"
     )
     parent = subprocess.Popen(
         [sys.executable, "-c", script, f"echo $$ > {pid_file}.new; mv {pid_file}.new {pid_file}; {command}"], cwd=ROOT
     )
     while not pid_file.exists():
+        assert parent.poll() is None
         time.sleep(0.02)
     return parent, int(pid_file.read_text())
 

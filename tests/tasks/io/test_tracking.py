@@ -2,8 +2,9 @@
 
 import json
 import math
+import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,8 @@ import pytest
 
 from tasks.core.counts import Counts
 from tasks.core.manifest import Manifest, MixRecord, ShardRecord, TokenizerRecord, ValidationRecord
-from tasks.io.run_records import metric_values, new_rows
+from tasks.io import services
+from tasks.io.metric_rows import metric_values, new_rows
 from tasks.io.services import LocalServices
 from tasks.io.tracking import DataRecord, Tracker, connect, experiment_id, flat_params
 from tasks.io.training_tracker import TrackedRun, TrainingTracker
@@ -63,7 +65,7 @@ def manifest() -> Manifest:
     )  # fmt: skip
 
 
-def write_metrics(folder: Path, steps: range, **values: Any) -> None:  # noqa: ANN401
+def write_metrics(folder: Path, steps: range, **values: Any) -> None:
     with (folder / "metrics.jsonl").open("a") as file:
         for step in steps:
             row = {
@@ -89,7 +91,7 @@ def write_evaluation(folder: Path, step: int, source: str, loss: float) -> None:
         file.write(json.dumps(row) + "\n")
 
 
-def tracker(uri: str, folder: Path, warn: Callable[[str], None] = print, **settings: Any) -> TrainingTracker:  # noqa: ANN401
+def tracker(uri: str, folder: Path, warn: Callable[[str], None] = print, **settings: Any) -> TrainingTracker:
     run = TrackedRun("demo-run", {"train": {"lr": 0.001, "steps": 100}}, DATA, {"prefect.flow_run_id": "f-1"})
     return TrainingTracker(uri, folder, run, interval_seconds=0.05, warn=warn, **settings)
 
@@ -131,7 +133,9 @@ def test_a_data_version_is_logged_once_and_a_half_sent_run_is_closed(uri: str) -
     assert len(client.search_runs([experiment])) == 2
 
 
-def test_a_run_arrives_whole_with_its_dataset_and_checkpoints(uri: str, folder: Path) -> None:
+def test_a_run_arrives_whole_with_its_dataset_and_checkpoints(
+    uri: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write_metrics(folder, range(1, 4))
     with tracker(uri, folder) as sent:
         write_metrics(folder, range(4, 11))
@@ -154,6 +158,11 @@ def test_a_run_arrives_whole_with_its_dataset_and_checkpoints(uri: str, folder: 
         "validation/web/bits_per_byte": 2.0,
     }
     assert [output.model_id for output in run.outputs.model_outputs] == [model.model_id]
+    assert "MLFLOW_TRACKING_URI" not in os.environ
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", uri)  # which the registry uses to find the model
+    registered = connect(uri)
+    registered.create_registered_model("demo")
+    registered.create_model_version("demo", f"models:/{model.model_id}", sent.mlflow_run_id, model_id=model.model_id)
 
 
 def test_a_resumed_run_goes_on_in_the_same_mlflow_run_and_nothing_is_doubled(uri: str, folder: Path) -> None:
@@ -176,7 +185,24 @@ def test_a_resumed_run_goes_on_in_the_same_mlflow_run_and_nothing_is_doubled(uri
     with tracker(uri, folder) as third:
         pass
     assert third.is_complete
-    assert tracker(uri, folder).is_complete
+    assert connect(uri).get_run(first.mlflow_run_id).info.status == "FINISHED"
+    with tracker("http://127.0.0.1:9", folder) as elsewhere:  # another server knows nothing yet
+        assert not elsewhere.is_complete
+        elsewhere._patience = 0
+    assert elsewhere.num_failures > 0
+
+
+def test_a_run_that_was_sent_whole_is_not_sent_again(uri: str, folder: Path) -> None:
+    write_metrics(folder, range(1, 4))
+    with tracker(uri, folder):
+        pass
+    Path(uri.removeprefix("sqlite:///")).unlink()  # would be missed
+    with tracker(uri, folder) as again:
+        assert again.is_complete
+    assert again.num_failures == 0
+    assert not Path(uri.removeprefix("sqlite:///")).exists()
+    write_evaluation(folder, 3, "web", 1.0)
+    assert not again.is_complete
 
 
 def test_an_evaluation_that_comes_before_its_checkpoint_reaches_the_model_later(uri: str, folder: Path) -> None:
@@ -234,12 +260,15 @@ def test_params_have_stable_readable_names() -> None:
     }  # fmt: skip
 
 
-@pytest.fixture
-def server(empty_database: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[LocalServices]:
-    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_MAX_RETRIES", "1")
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in services._QUIET.items():
+        monkeypatch.setenv(name, value)
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "5")
-    monkeypatch.setenv("MLFLOW_SERVER_ENABLE_JOB_EXECUTION", "false")
-    monkeypatch.setenv("MLFLOW_SUPPRESS_PRINTING_URL_TO_STDOUT", "true")
+
+
+@pytest.fixture
+def server(empty_database: Path, tmp_path: Path) -> LocalServices:
     shutil.copy(empty_database, tmp_path / "mlflow.db")
     return LocalServices(tmp_path)
 

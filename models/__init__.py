@@ -1,0 +1,1 @@
+"""Model settings, building and counting; the forward pass over packed rows."""
