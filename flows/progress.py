@@ -70,13 +70,18 @@ class _LineStage(Stage):
 
     def advance(self, number: int = 1) -> None:
         self._done += number
+        if not self.text:
+            self._tell()
+
+    def note(self, text: str) -> None:
+        self.text = text
+        self._tell()
+
+    def _tell(self) -> None:
         if time.monotonic() - self._told >= _NOTE_SECONDS and self._done != self._total:
             self._told = time.monotonic()
             of_total = f" of {self._total:,}" if self._total else ""
             self._reporter.note(f"{self._label}: {self._done:,}{of_total}{f' ({self.text})' if self.text else ''}")
-
-    def note(self, text: str) -> None:
-        self.text = text
 
 
 class BarReporter(Reporter):

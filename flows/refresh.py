@@ -17,7 +17,7 @@ from flows.refresh_config import RefreshConfig
 from flows.results import RefreshResult
 from flows.stores import open_store
 from flows.tracking import track_refresh
-from flows.versions import build_manifest, version_fingerprint
+from flows.versions import alarms_of, build_manifest, version_fingerprint
 from tasks.core.manifest import Manifest, ShardRecord, version_name
 from tasks.dedup.task import find_duplicates, sign_documents
 from tasks.extract.task import extract_input
@@ -58,11 +58,11 @@ def refresh(config: RefreshConfig) -> RefreshResult:
     inputs = [
         item for source in config.sources for item in find_inputs(source.name, source.inputs, source.format, store.url)
     ]
-    print_ = version_fingerprint(config, inputs)
-    version = version_name(config.name, print_)
+    identity = version_fingerprint(config, inputs)
+    version = version_name(config.name, identity)
     if version in list_versions(store):
         reporter().note(f"nothing new: data version {version} has all of these inputs and settings")
-        return _result(store, read_manifest(store, version), reused=True, alarms=())
+        return _result(store, read_manifest(store, version), reused=True)
     CHILDREN.preload(PRELOAD)
     documents = curate(store, config, inputs)
     duplicates = deduplicate(store, config, documents["quality"])
@@ -71,7 +71,7 @@ def refresh(config: RefreshConfig) -> RefreshResult:
     shards = pack(store, config, f"versions/{version}", plan, tokenizer)
     outputs = [output for stage in documents.values() for output in stage]
     funnel = funnel_of(outputs, duplicates.counts, plan.counts)
-    manifest = build_manifest(store, config, print_, inputs, funnel, plan, tokenizer, shards)
+    manifest = build_manifest(store, config, identity, inputs, funnel, plan, tokenizer, shards)
     tokenizer_text = store.read_bytes(tokenizer.path).decode()
     special = SpecialTokens(tokenizer.eos, tokenizer.pad)
     files = huggingface_files(tokenizer_text, special, config.pack.sequence_length)
@@ -138,12 +138,12 @@ def pack(
     return shards
 
 
-def _result(store: Store, manifest: Manifest, *, reused: bool, alarms: Sequence[str]) -> RefreshResult:
+def _result(store: Store, manifest: Manifest, *, reused: bool, alarms: Sequence[str] = ()) -> RefreshResult:
     return RefreshResult(
         version=manifest.version,
         fingerprint=manifest.fingerprint,
         reused=reused,
         manifest=manifest,
         mlflow_run_id=track_refresh(store, manifest),
-        alarms=tuple(alarms),
+        alarms=(*alarms, *alarms_of(manifest)),
     )

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 STORE_VARIABLE = "GLASSWORKS_STORE"
 _LOCAL_ROOT = Path("store")
-_WIDTH_IN_FILES = 110
+_WIDTH_IN_FILES = 120
+_MOST_SECONDS_TO_SEND = 15.0
 
 
 class Session:
@@ -81,8 +82,20 @@ def serving(session: Session, services: "LocalServices") -> Iterator[str]:
         from prefect.context import refresh_global_settings_context
 
         refresh_global_settings_context()  # Prefect was imported, with the flow, before its server had an address
-        with reporting(session.console):
-            yield url
+        try:
+            with reporting(session.console):
+                yield url
+        finally:
+            _send_what_is_left()
+
+
+def _send_what_is_left() -> None:
+    """Let Prefect send its last logs and events: without a server, each would be tried for a minute at the exit."""
+    from prefect.events.worker import EventsWorker
+    from prefect.logging.handlers import APILogWorker
+
+    for worker in (APILogWorker, EventsWorker):
+        worker.drain_all(timeout=_MOST_SECONDS_TO_SEND)
 
 
 def local_services(store: str, session: Session) -> "LocalServices":

@@ -3,7 +3,7 @@
 import signal
 import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from configs.base import Config as ConfigModel
 
+_WHOLE = {"run", "version", "data_version", "created_at"}
 _ML_VIEW = "/#/experiments?workflowType=machine_learning"
 
 
@@ -69,7 +70,8 @@ def runs(store: Annotated[str, Store] = "", as_json: Annotated[bool, Json] = Fal
         if as_json:
             here.print_json(rows)
         else:
-            _print_rows(here.console, rows, "No run yet: `glassworks demo` or `glassworks pretrain CONFIG`.")
+            shown = [{name: value for name, value in row.items() if name != "mlflow_run_id"} for row in rows]
+            _print_rows(here.console, shown, "No run yet: `glassworks demo` or `glassworks pretrain CONFIG`.")
 
 
 def trace(
@@ -94,7 +96,7 @@ def trace(
                 "source": segment.source,
                 "tokens": segment.num_tokens,
                 "from": segment.offset,
-                "document": segment.title or segment.url,
+                "document": segment.title or segment.url or segment.file,
                 "license": segment.license,
                 "text": " ".join(segment.excerpt.split())[:60],
             }
@@ -157,7 +159,8 @@ def _print_rows(console: "Console", rows: Sequence[dict[str, Any]], empty: str) 
         return
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     for name, value in rows[0].items():
-        table.add_column(name.replace("_", " "), justify="right" if isinstance(value, (int, float)) else "left")
+        justify: Literal["right", "left"] = "right" if isinstance(value, (int, float)) else "left"
+        table.add_column(name.replace("_", " "), justify=justify, overflow="fold", no_wrap=name in _WHOLE)
     for row in rows:
         table.add_row(*(_shown(value) for value in row.values()))
     console.print(table, highlight=False)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
+from flows.funnel import STAGES
 from tasks.core.counts import Counts
 from tasks.core.manifest import Manifest
 
@@ -29,7 +30,6 @@ def print_pipeline(
     """Print both halves, the times, and what to type next."""
     refreshed, trained = result.refresh, result.pretrain
     all_seconds = {**seconds, **result.seconds}
-    console.print()
     if crawled is not None and crawled.reused:
         console.print("crawl: nothing new; the environment is as it was", highlight=False)
     _print_data(console, refreshed)
@@ -37,20 +37,18 @@ def print_pipeline(
     times = ", ".join(f"{name} {value:.1f} s" for name, value in all_seconds.items())
     _facts(console, {"time": f"{times}; {sum(all_seconds.values()):.1f} s in all"})
     if refreshed.reused and trained.reused:
-        console.print("Nothing to do: data version and run were there already.\n", style="bold")
+        console.print("\nNothing to do: data version and run were there already.", style="bold")
     print_next(console, trained.run_id, root, trained.final_step)
 
 
 def print_refresh(console: Console, result: "RefreshResult", seconds: float) -> None:
     """Print a data version."""
-    console.print()
     _print_data(console, result)
     _facts(console, {"MLflow run": result.mlflow_run_id or "not tracked", "time": f"{seconds:.1f} s"})
 
 
 def print_pretrain(console: Console, result: "PretrainResult", root: str, seconds: float) -> None:
     """Print a run, and what to type next."""
-    console.print()
     _print_run(console, result)
     _facts(console, {"time": f"{seconds:.1f} s"})
     print_next(console, result.run_id, root, result.final_step)
@@ -91,7 +89,7 @@ def print_next(console: Console, run_id: str, root: str, step: int) -> None:
         "glassworks versions": "data versions in the store",
         "glassworks runs": "training runs in the store",
     }
-    console.print("Next:", style="bold")
+    console.print("\nNext:", style="bold")
     width = max(len(command + option) for command in commands)
     for command, text in commands.items():
         console.print(f"  {command + option:<{width}}  {text}", highlight=False, soft_wrap=True)
@@ -116,6 +114,7 @@ def pretrain_json(result: "PretrainResult") -> dict[str, Any]:
 def _print_data(console: Console, result: "RefreshResult") -> None:
     console.print(_funnel_table(result.manifest))
     console.print(_mix_table(result.manifest))
+    console.print()
     _facts(console, {"data version": f"{result.version}{' (was there already)' if result.reused else ''}"})
     for alarm in result.alarms:
         console.print(f"! {alarm}", style="yellow", markup=False)
@@ -127,7 +126,7 @@ def _funnel_table(manifest: Manifest) -> Table:
                    ("by reason", "left"))  # fmt: skip
     all_seen, all_kept, all_reasons = 0, 0, Counter[str]()
     for source, stages in manifest.funnel.items():
-        counts = list(stages.values())
+        counts = [stages[stage] for stage in STAGES if stage in stages]
         reasons = Counter(Counts.total(counts).dropped)
         seen, kept = counts[0].seen, counts[-1].kept
         table.add_row(source, f"{seen:,}", f"{kept:,}", f"{reasons.total():,}", _reasons(reasons))
@@ -161,6 +160,7 @@ def _print_run(console: Console, result: "PretrainResult") -> None:
         "checkpoint": result.checkpoint_path,
         "MLflow run": result.mlflow_run_id or "not tracked",
     }
+    console.print()
     _facts(console, facts)
 
 
@@ -170,7 +170,9 @@ def _facts(console: Console, facts: Mapping[str, str]) -> None:
 
 
 def _table(title: str, *columns: tuple[str, str]) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    table = Table(
+        title=f"\n{title}", title_justify="left", title_style="bold", box=None, pad_edge=False, padding=(0, 2, 0, 0)
+    )
     for name, justify in columns:
         table.add_column(name, justify="right" if justify == "right" else "left", header_style="dim")
     return table

@@ -58,7 +58,7 @@ def shaping_libraries() -> dict[str, str]:
 def build_manifest(
     store: Store,
     config: RefreshConfig,
-    print_: str,
+    identity: str,
     inputs: Sequence[Input],
     funnel: Funnel,
     plan: Plan,
@@ -68,7 +68,7 @@ def build_manifest(
     """Put together everything that is to be known about a version."""
     return Manifest(
         name=config.name,
-        fingerprint=print_,
+        fingerprint=identity,
         parent=newest_version(store, config.name),
         created_at=datetime.now(UTC).isoformat(timespec="seconds"),
         config=config.model_dump(mode="json"),
@@ -89,6 +89,15 @@ def build_manifest(
         sequence_length=config.pack.sequence_length,
         train_shards=list(shards[""]),
         validation_shards={source: list(records) for source, records in shards.items() if source},
+    )
+
+
+def alarms_of(manifest: Manifest) -> tuple[str, ...]:
+    """Say what a person should look at before training on a version."""
+    return tuple(
+        f"source {record.source}: no document is held out, so it will not be evaluated; raise mix.validation_share"
+        for record in manifest.validation
+        if not record.num_documents
     )
 
 

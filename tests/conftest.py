@@ -12,6 +12,7 @@ for _name, _value in {
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "HF_HUB_OFFLINE": "1",
     "TOKENIZERS_PARALLELISM": "false",
+    "OMP_WAIT_POLICY": "PASSIVE",
 }.items():
     os.environ[_name] = _value
 for _name in ("GLASSWORKS_STORE", "PREFECT_API_URL", "MLFLOW_TRACKING_URI"):

@@ -1,7 +1,7 @@
 """Run a server that never outlives the command that asked for it, not even after ``kill -9`` of that command.
 
-Started as a file (``python -I -S server_guard.py <pid of the asker> <grace seconds> command …``), it runs the command as
-its own process group and waits. When the asker dies, or on SIGTERM, the whole group gets SIGTERM, the grace
+Started as a file (``python -I -S server_guard.py <pid of the asker> <grace seconds> command …``), it runs the command
+as its own process group and waits. When the asker dies, or on SIGTERM, the whole group gets SIGTERM, the grace
 to end, then SIGKILL. Standard library only: it costs one small process.
 """
 

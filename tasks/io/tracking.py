@@ -58,6 +58,8 @@ class Tracker:
             client.set_terminated(run.info.run_id, "KILLED")  # its process died while it was being sent
         all_tags = {
             **tags,
+            "mlflow.source.name": "glassworks refresh",
+            "mlflow.note.content": f"Data version `{manifest.version}`: {manifest.num_tokens:,} tokens to train on.",
             "glassworks.data_version": manifest.version,
             "glassworks.fingerprint": manifest.fingerprint,
             "glassworks.commit": str(manifest.code.get("commit", "")),
@@ -96,6 +98,18 @@ def experiment_id(client: Any, tracking_uri: str, name: str) -> str:  # noqa: AN
     except MlflowException:
         if found := client.get_experiment_by_name(name):  # another process was faster
             return str(found.experiment_id)
+        raise
+
+
+def run_exists(client: Any, run_id: str) -> bool:  # noqa: ANN401
+    """Tell whether the server or database has a run; a database that was made anew has not."""
+    from mlflow.exceptions import MlflowException
+
+    try:
+        return bool(client.get_run(run_id).info.lifecycle_stage == "active")
+    except MlflowException as error:
+        if error.error_code == "RESOURCE_DOES_NOT_EXIST":
+            return False  # the database was made anew
         raise
 
 

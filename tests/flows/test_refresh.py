@@ -48,7 +48,9 @@ def test_a_refresh_gives_the_same_bytes_whatever_the_workers_and_however_often_i
     disturbed = new_store("disturbed")
     draw = random.Random(5)
     killed = [
-        killed_glassworks(draw.uniform(0.3, 0.95) * seconds, "refresh", "demo", disturbed, *SMALL, "execution.workers=2")
+        killed_glassworks(
+            draw.uniform(0.3, 0.95) * seconds, "refresh", "demo", disturbed, *SMALL, "execution.workers=2"
+        )
         for _ in range(3)
     ]
     assert any(killed)
@@ -77,7 +79,9 @@ def test_every_raw_document_is_accounted_for_and_every_token_has_an_address(
             assert counts["seen"] == counts["kept"] + sum(counts["dropped"].values())
             assert kept in (None, counts["seen"])
             kept = counts["kept"]
-    reasons = {reason for stages in manifest["funnel"].values() for item in stages.values() for reason in item["dropped"]}
+    reasons = {
+        reason for stages in manifest["funnel"].values() for item in stages.values() for reason in item["dropped"]
+    }
     assert "licence_unknown" in reasons
     assert "language_not_wanted" in reasons
 

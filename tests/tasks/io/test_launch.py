@@ -119,7 +119,7 @@ def test_p6_kill_9_of_the_parent_or_the_guard_leaves_no_rank(run: RunFolder, vic
     driver = (
         "import pathlib, sys; from tasks.io.launch import launch, locked; from tasks.io.records import RunFolder\n"
         "run = RunFolder(sys.argv[1])\n"
-        f"with locked(run): launch(['-c', {rank!r}, sys.argv[1]], 2, run, run.done, lambda line: print(line, flush=True))"
+        f"with locked(run): launch(['-c', {rank!r}, sys.argv[1]], 2, run, run.done, lambda text: print(text, flush=1))"
     )
     command = [sys.executable, "-c", driver, str(run.path)]
     parent = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)

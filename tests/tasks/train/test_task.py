@@ -16,16 +16,15 @@ from prefect.logging import disable_run_logger
 from safetensors.torch import load_file
 from transformers import AutoModelForCausalLM
 
-from configs.base import fingerprint
 from models.config import num_parameters
 from tasks.core.errors import InputError, LaunchError, StaleOutputError
-from tasks.core.manifest import Manifest, version_name
+from tasks.core.manifest import Manifest
 from tasks.io.checkpoints import list_checkpoints, problem_of, writing
 from tasks.io.records import RunFolder, effective, read_json, read_records
 from tasks.io.store import Store
 from tasks.train.batches import batch_order_hash
 from tasks.train.stage import TrainConfig
-from tasks.train.task import TrainResult, run_identity, train_run
+from tasks.train.task import TrainResult, run_id_of, run_identity, train_run
 
 STEPS = 36
 
@@ -226,7 +225,7 @@ def test_b70_a_run_whose_checkpoints_are_all_damaged_does_not_start(shop: Shop) 
 def prepare_foreign_checkpoint(shop: Shop, config: TrainConfig) -> str:
     """Put a whole checkpoint with another identity into the folder that the run will have."""
     identity = run_identity(config, shop.manifest)
-    run = shop.run(version_name(config.name, fingerprint(identity)))
+    run = shop.run(run_id_of(config, shop.manifest))
     run.prepare()
     other = {**identity, "config": {**identity["config"], "learning_rate": 5}}
     with writing(run, 2, {"step": 2, "identity": other}) as partial:
@@ -235,7 +234,7 @@ def prepare_foreign_checkpoint(shop: Shop, config: TrainConfig) -> str:
 
 
 def test_faults_of_settings_and_data_stop_before_anything_is_started(shop: Shop) -> None:
-    with pytest.raises(InputError, match="use one of: tiny-"):
+    with pytest.raises(InputError, match="tiny-cd3958850f65"):
         with disable_run_logger():
             train_run.fn(shop.store, shop.config(), "missing-version")
     with pytest.raises(InputError, match="max_epochs"):
