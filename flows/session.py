@@ -82,11 +82,24 @@ def serving(session: Session, services: "LocalServices") -> Iterator[str]:
         from prefect.context import refresh_global_settings_context
 
         refresh_global_settings_context()  # Prefect was imported, with the flow, before its server had an address
+        _check_api(url)
         try:
             with reporting(session.console):
                 yield url
         finally:
             _send_what_is_left()
+
+
+def _check_api(url: str) -> None:
+    """Raise a LaunchError when nothing answers, as a PREFECT_API_URL of yesterday."""
+    from prefect import get_client
+
+    from tasks.core.errors import LaunchError
+
+    with get_client(sync_client=True) as client:
+        if error := client.api_healthcheck():
+            fix = "start that server, or unset PREFECT_API_URL and one is started here"
+            raise LaunchError(f"Prefect at {url}", f"does not answer ({error})", fix)
 
 
 def _send_what_is_left() -> None:

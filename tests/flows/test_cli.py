@@ -135,6 +135,13 @@ def test_a_missing_input_is_told_before_anything_is_done(run: Run, services: dic
     assert "gone/*.warc.gz" in words(done.stderr)
 
 
+def test_a_prefect_server_that_is_gone_is_told_with_its_address(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text("name: mine\nsources: [{name: web, inputs: [gone/*.warc.gz]}]\n")
+    done = run("refresh", "mine.yaml", PREFECT_API_URL="http://127.0.0.1:9/api")
+    assert_one_screen(done)
+    assert "Prefect at http://127.0.0.1:9 What does not answer" in words(done.stderr)
+
+
 def test_nothing_but_json_reaches_standard_output() -> None:
     code = (
         "import os, subprocess; from flows.session import session\n"
