@@ -35,7 +35,7 @@ def evaluate(config: EvaluateConfig) -> list[dict[str, Any]]:
         config: Which run, and how.
     """
     store = open_store(config.store)
-    manifest = read_manifest(store, RunFolder(store.local_path(f"runs/{config.run_id}")).facts()["version"])
+    manifest = read_manifest(store, RunFolder(store.local_path(f"runs/{config.run_id}")).facts()["data_version"])
     evaluations, _ = evaluations_of(store, config.run_id, manifest, config.evaluate)
     return evaluations
 

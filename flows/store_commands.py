@@ -84,7 +84,7 @@ def trace(
     use_store(store)
     with session(as_json=as_json) as here:
         from flows.stores import open_store
-        from flows.trace import trace_step
+        from flows.tracing import trace_step
 
         segments = list(trace_step(open_store(), run, step))
         if as_json:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from prefect import task
+from prefect.cache_policies import NO_CACHE
 
 from tasks.core.counts import Counts
 from tasks.dedup import stage
@@ -15,7 +16,7 @@ from tasks.io.signatures import SignatureOutput, signature_output, write_signatu
 from tasks.io.store import Store
 
 
-@task(name="sign", task_run_name="sign · {upstream.source}/{upstream.name}")
+@task(name="sign", task_run_name="sign · {upstream.source}/{upstream.name}", cache_policy=NO_CACHE)
 def sign_documents(store: Store, upstream: StageOutput, config: stage.DedupConfig) -> SignatureOutput:
     """Sign one input's documents, or find them signed."""
     settings = config.signature_settings()
@@ -28,7 +29,7 @@ def sign_documents(store: Store, upstream: StageOutput, config: stage.DedupConfi
     return output
 
 
-@task(name="dedup", task_run_name="dedup · {config.scope}")
+@task(name="dedup", task_run_name="dedup · {config.scope}", cache_policy=NO_CACHE)
 def find_duplicates(
     store: Store, documents: Sequence[StageOutput], signatures: Sequence[SignatureOutput], config: stage.DedupConfig
 ) -> DuplicatesOutput:

@@ -35,7 +35,7 @@ def main(folder: str, config_json: str) -> int:
     try:
         facts = run.facts()
         store = Store(facts["store"])
-        manifest = read_manifest(store, facts["version"])
+        manifest = read_manifest(store, facts["data_version"])
         known = {record["step"] for record in read_records(run.evaluations)}
         for checkpoint in list_checkpoints(run):
             if checkpoint.step not in known:
@@ -98,7 +98,7 @@ def _measured(
         "bytes_per_token": totals.num_bytes / totals.num_tokens,
         "num_tokens": num_targets,
         "num_rows": num_rows,
-        "version": manifest.version,
+        "data_version": manifest.version,
         "checkpoint": checkpoint.path.name,
         "time": time.time(),
     }

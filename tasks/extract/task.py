@@ -3,6 +3,7 @@
 from importlib.metadata import version
 
 from prefect import task
+from prefect.cache_policies import NO_CACHE
 
 from tasks.core.sources import SourceConfig
 from tasks.extract.run import extract_to_store
@@ -15,7 +16,7 @@ from tasks.io.store import Store
 _LIBRARIES = ("trafilatura", "lxml", "charset-normalizer")
 
 
-@task(name=STAGE, task_run_name="extract · {item.source}/{item.name}")
+@task(name=STAGE, task_run_name="extract · {item.source}/{item.name}", cache_policy=NO_CACHE)
 def extract_input(store: Store, item: Input, source: SourceConfig, config: ExtractConfig) -> StageOutput:
     """Extract the documents of one input. Work that was done before with the same content and settings is found.
 

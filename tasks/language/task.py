@@ -3,6 +3,7 @@
 from functools import partial
 
 from prefect import task
+from prefect.cache_policies import NO_CACHE
 
 from tasks.io.assets import language_model
 from tasks.io.children import CHILDREN
@@ -12,7 +13,7 @@ from tasks.language.predictor import identify_with_model
 from tasks.language.stage import STAGE, VERSION, LanguageConfig
 
 
-@task(name=STAGE, task_run_name="language · {upstream.source}/{upstream.name}")
+@task(name=STAGE, task_run_name="language · {upstream.source}/{upstream.name}", cache_policy=NO_CACHE)
 def identify_language(
     store: Store, upstream: StageOutput, config: LanguageConfig, languages: tuple[str, ...]
 ) -> StageOutput:

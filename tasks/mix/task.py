@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from prefect import task
+from prefect.cache_policies import NO_CACHE
 
 from tasks.core.manifest import MixRecord
 from tasks.io.documents import chained_identity
@@ -14,7 +15,7 @@ from tasks.mix import stage
 from tasks.mix.stage import MixConfig, SourcePlan
 
 
-@task(name="mix", task_run_name="mix · plan {config.num_tokens} tokens")
+@task(name="mix", task_run_name="mix · plan {config.num_tokens} tokens", cache_policy=NO_CACHE)
 def plan_mix(
     store: Store,
     outputs: Sequence[TokensOutput],

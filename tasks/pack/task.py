@@ -3,6 +3,7 @@
 from functools import partial
 
 from prefect import task
+from prefect.cache_policies import NO_CACHE
 
 from tasks.core.manifest import ShardRecord
 from tasks.io.children import CHILDREN
@@ -13,7 +14,7 @@ from tasks.pack import stage
 from tasks.pack.stage import PackConfig
 
 
-@task(name="pack", task_run_name="pack · {group.split} {group.source} shards {group.shards}")
+@task(name="pack", task_run_name="pack · {group.split} {group.source} shards {group.shards}", cache_policy=NO_CACHE)
 def pack_shards(
     store: Store, index_path: str, group: ShardGroup, tokenizer: TokenizerFile, config: PackConfig, seed: int
 ) -> list[ShardRecord]:

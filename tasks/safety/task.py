@@ -4,6 +4,7 @@ from functools import partial
 from importlib.metadata import version
 
 from prefect import task
+from prefect.cache_policies import NO_CACHE
 
 from tasks.core.sources import SourceConfig
 from tasks.io.children import CHILDREN
@@ -12,7 +13,7 @@ from tasks.io.store import Store
 from tasks.safety.stage import STAGE, VERSION, SafetyConfig, check
 
 
-@task(name=STAGE, task_run_name="safety · {upstream.source}/{upstream.name}")
+@task(name=STAGE, task_run_name="safety · {upstream.source}/{upstream.name}", cache_policy=NO_CACHE)
 def check_safety(store: Store, upstream: StageOutput, config: SafetyConfig, source: SourceConfig) -> StageOutput:
     """Apply the licence rule and the blocked domains to one input.
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 
 from prefect import task
+from prefect.cache_policies import NO_CACHE
 
 from configs.base import fingerprint
 from tasks.io.children import CHILDREN
@@ -14,7 +15,7 @@ from tasks.tokens import stage
 from tasks.tokens.stage import TokenizerConfig
 
 
-@task(name="tokenizer", task_run_name="tokenizer · train or load")
+@task(name="tokenizer", task_run_name="tokenizer · train or load", cache_policy=NO_CACHE)
 def get_tokenizer(
     store: Store,
     outputs: Sequence[StageOutput],
@@ -42,7 +43,7 @@ def get_tokenizer(
     return _described(store, path, "trained on the mix")
 
 
-@task(name="tokenise", task_run_name="tokenise · {upstream.source}/{upstream.name}")
+@task(name="tokenise", task_run_name="tokenise · {upstream.source}/{upstream.name}", cache_policy=NO_CACHE)
 def tokenise_input(
     store: Store, upstream: StageOutput, tokenizer: TokenizerFile, config: TokenizerConfig
 ) -> TokensOutput:

@@ -72,7 +72,7 @@ def _context(run: RunFolder) -> Context:
     facts, attempt = run.facts(), run.attempts()[-1]
     config = TrainConfig.checked(attempt["config"], where=f"run {run.run_id}")
     store = Store(facts["store"])
-    manifest = read_manifest(store, facts["version"])
+    manifest = read_manifest(store, facts["data_version"])
     world_size = int(os.environ["WORLD_SIZE"])
     plan = plan_training(config, data_facts(manifest), world_size)
     local = int(os.environ["LOCAL_RANK"])
@@ -88,7 +88,7 @@ def _train(context: Context, stop: _Stop) -> int:
     init_distributed(context.device, context.rank, context.plan.world_size, meeting_point)
     model = _model(context)
     reader = RowReader(
-        context.store, context.facts["version"], context.manifest.train_shards, context.manifest.sequence_length
+        context.store, context.facts["data_version"], context.manifest.train_shards, context.manifest.sequence_length
     )
     reader.check()
     # The launching task has chosen and verified it, once for all ranks.
@@ -182,7 +182,7 @@ def _report_non_finite(run: RunFolder, error: NonFiniteLossError) -> int:
 def _greeting(context: Context, trackers: Trackers) -> str:
     plan, config = context.plan, context.config
     lines = [
-        f"run {context.run.run_id}, attempt {context.attempt['attempt']}: {context.facts['version']} on "
+        f"run {context.run.run_id}, attempt {context.attempt['attempt']}: {context.facts['data_version']} on "
         f"{plan.world_size} rank(s), {context.device.type}, {config.precision}, ZeRO-{config.zero_stage}",
         f"{plan.num_parameters:,} parameters, {plan.flops_per_token:,} FLOPs per token, {plan.total_flops:.3g} in all",
         f"{config.global_batch_size} sequences a step = {config.micro_batch_size} x {plan.gradient_accumulation_steps} "

@@ -93,7 +93,7 @@ class Recorder:
     def _publish(self, partial: Path, step: int) -> None:
         context, trackers = self._context, self._trackers
         size = context.config.global_batch_size
-        training_state.copy_tokenizer(context.store, context.facts["version"], partial / "model")
+        training_state.copy_tokenizer(context.store, context.facts["data_version"], partial / "model")
         trainer = {
             "trackers": asdict(trackers),
             "num_updates": self._engine.num_updates(),
@@ -114,7 +114,7 @@ class Recorder:
             "step": step,
             "tokens": trackers.tokens,
             "loss": trackers.last_loss,
-            "version": context.facts["version"],
+            "data_version": context.facts["data_version"],
             "tokenizer_sha256": context.manifest.tokenizer.sha256,
             "identity": context.facts["identity"],
             "created_at": time.time(),

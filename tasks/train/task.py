@@ -96,7 +96,7 @@ def _prepare(
     if start:
         check_same(start, identity)
     if not run.attempts():
-        facts = {"run": run.run_id, "store": store.url, "version": manifest.version, "identity": identity}
+        facts = {"run": run.run_id, "store": store.url, "data_version": manifest.version, "identity": identity}
         run.write_facts({**facts, "config": config.model_dump(mode="json")})
     attempt = run.new_attempt(
         {

@@ -19,7 +19,7 @@ def documents(draw: st.DrawFn) -> Document:
     text = draw(TEXT)
     return Document(
         doc_id_for("web", locator), "web", draw(TEXT), draw(TEXT), locator,
-        draw(st.none() | st.datetimes(datetime(1970, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))),  # noqa: DTZ001
+        draw(st.none() | st.datetimes(datetime(1970, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC))),
         draw(TEXT), draw(TEXT), text, num_bytes=len(text.encode()), signals={"length": float(len(text))},
     )  # fmt: skip
 

@@ -19,7 +19,6 @@ from tasks.io.tracking import DataRecord, Tracker, connect, experiment_id, flat_
 from tasks.io.training_tracker import TrackedRun, TrainingTracker
 
 # SQLAlchemy warns about what MLflow's own models use.
-pytestmark = pytest.mark.filterwarnings("ignore:The ``noload`` loader strategy")
 
 FINGERPRINT = "ab" * 32
 VERSION = f"demo-{FINGERPRINT[:12]}"

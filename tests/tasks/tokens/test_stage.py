@@ -51,10 +51,12 @@ def test_specials_are_distinct_and_the_vocabulary_is_as_asked() -> None:
 
 
 def test_training_is_the_same_with_one_thread_and_with_many() -> None:
-    code = (
-        "import hashlib; TEXTS = [f'The harbour of town {i} has {i * 7} boats, and the baker counts them all.' for i in range(300)]; from tasks.tokens.stage import train_tokenizer;"
-        "print(hashlib.sha256(train_tokenizer(TEXTS, 600).encode()).hexdigest())"
-    )
+    code = """
+import hashlib, sys
+from tasks.tokens.stage import train_tokenizer
+texts = [f"The harbour of town {number} has {number * 7} boats, and the baker counts them." for number in range(300)]
+print(hashlib.sha256(train_tokenizer(texts, 600).encode()).hexdigest())
+"""
     hashes = {
         subprocess.run(
             [sys.executable, "-c", code],
@@ -66,6 +68,7 @@ def test_training_is_the_same_with_one_thread_and_with_many() -> None:
         for threads in ("1", "4")
     }
     assert len(hashes) == 1
+    assert len(hashes.pop().strip()) == 64
 
 
 def test_a_tokenizer_without_an_end_token_is_refused() -> None:

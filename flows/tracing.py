@@ -41,7 +41,7 @@ def trace_step(store: Store, run_id: str, step: int) -> list[TracedSegment]:
     last = max((record["step"] for record in read_records(run.metrics)), default=0)
     if not 1 <= step <= last:
         raise InputError(f"run {run_id}", f"has no step {step}", f"use a step from 1 to {last}")
-    manifest = read_manifest(store, facts["version"])
+    manifest = read_manifest(store, facts["data_version"])
     train = facts["config"]
     rows = global_batch(step - 1, train["global_batch_size"], manifest.num_rows, train["seed"])
     segments = read_segments(store, manifest, [int(row) for row in rows])
