@@ -195,9 +195,14 @@ class _Crawl:
                     texts[item.name, name] = text
         contents = {place: text.encode() for place, text in texts.items()}
         taken = within({place: len(data) for place, data in contents.items()}, self._config.books_bytes)
+        names = sorted({name for name, _ in taken})
+        shelves = {
+            name: f"shelf-{number * self._config.book_shelves // len(names)}/{name}"
+            for number, name in enumerate(names)
+        }
         for name, path in taken:
-            self._folder.write(f"books/{name}/{path}", contents[name, path])
-        licenses = {name: self._licenses[name] for name, _ in taken}
+            self._folder.write(f"books/{shelves[name]}/{path}", contents[name, path])
+        licenses = {shelves[name]: self._licenses[name] for name in names}
         self._folder.write("books/REUSE.toml", reuse_toml(licenses).encode())
         return len(taken)
 

@@ -37,10 +37,11 @@ class CrawlConfig(Config):
     web_files: int = Field(8, ge=1, le=1000, description="WARC files: what can be worked on in parallel.")
     code_bytes: int = Field(6_000_000, ge=0, description="Most bytes of source code.")
     code_bytes_per_distribution: int = Field(
-        400_000, ge=1000, description="Most bytes of source code of one distribution."
+        800_000, ge=1000, description="Most bytes of source code of one distribution."
     )
     reference_files: int = Field(4, ge=1, le=1000, description="JSON-lines files with package descriptions.")
     books_bytes: int = Field(4_000_000, ge=0, description="Most bytes of long texts.")
+    book_shelves: int = Field(4, ge=1, le=1000, description="Folders of books: what can be worked on in parallel.")
     book_min_bytes: int = Field(12_000, ge=0, description="Shorter texts are no books.")
     book_description_bytes: int = Field(
         40_000, ge=0, description="Package descriptions of this size go to the books, not to the reference."

@@ -27,7 +27,7 @@ class Whole(Config):
 
     zebra: int = 1
     part: Part = Part()
-    items: list[Item] = []
+    items: list[Item] = Field(default_factory=list)
     workers: int = execution_field(2)
 
 

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -69,20 +70,20 @@ def glassworks(services: dict[str, str]) -> Command:
 
 @pytest.fixture
 def killed_glassworks(services: dict[str, str]) -> Command:
-    """Start a command and kill -9 it after some seconds; return whether it was still running."""
+    """Start a command and kill -9 it as soon as something is so; it must not have ended before."""
 
-    def run(seconds: float, command: str, preset: str, store: Path, *overrides: str) -> bool:
+    def run(when: Callable[[], bool], command: str, preset: str, store: Path, *overrides: str) -> None:
         process = subprocess.Popen(
             command_line(command, preset, *overrides), env={**services, "GLASSWORKS_STORE": str(store)},
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=store.parent,
         )  # fmt: skip
         try:
-            process.wait(seconds)
-        except subprocess.TimeoutExpired:
+            while not when():
+                assert process.poll() is None, "the command ended before it could be killed"
+                time.sleep(0.01)
+        finally:
             process.kill()
             process.wait()
-            return True
-        return False
 
     return run
 
