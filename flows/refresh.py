@@ -11,7 +11,7 @@ from prefect import flow
 from prefect.artifacts import create_table_artifact
 
 from flows.fan_out import gather
-from flows.funnel import funnel_of, funnel_table
+from flows.funnel import check_none_is_empty, funnel_of, funnel_table
 from flows.progress import reporter
 from flows.refresh_config import RefreshConfig
 from flows.results import RefreshResult
@@ -65,11 +65,12 @@ def refresh(config: RefreshConfig) -> RefreshResult:
         return _result(store, read_manifest(store, version), reused=True)
     CHILDREN.preload(PRELOAD)
     documents = curate(store, config, inputs)
+    outputs = [output for stage in documents.values() for output in stage]
+    check_none_is_empty(outputs)
     duplicates = deduplicate(store, config, documents["quality"])
     tokenizer, tokens = tokenise(store, config, documents["quality"], duplicates)
     plan = plan_mix(store, tokens, duplicates.path, config.weights, config.mix)
     shards = pack(store, config, f"versions/{version}", plan, tokenizer)
-    outputs = [output for stage in documents.values() for output in stage]
     funnel = funnel_of(outputs, duplicates.counts, plan.counts)
     manifest = build_manifest(store, config, identity, inputs, funnel, plan, tokenizer, shards)
     tokenizer_text = store.read_bytes(tokenizer.path).decode()
@@ -77,6 +78,8 @@ def refresh(config: RefreshConfig) -> RefreshResult:
     files = huggingface_files(tokenizer_text, special, config.pack.sequence_length)
     commit_version(store, manifest, plan.index_path, files)
     create_table_artifact(funnel_table(funnel), key="funnel", description=f"Funnel of data version {version}")
+    CHILDREN.close()
+    store.sweep()
     return _result(store, manifest, reused=False, alarms=duplicates.alarms)
 
 

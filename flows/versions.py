@@ -23,6 +23,7 @@ from tasks.quality import stage as quality
 from tasks.safety import stage as safety
 from tasks.tokens import stage as tokens
 
+_MIX_TOLERANCE = 0.05
 _STAGES = {
     "extract": extract, "safety": safety, "language": language, "quality": quality,
     "dedup": dedup, "tokens": tokens, "mix": mix, "pack": pack,
@@ -94,11 +95,18 @@ def build_manifest(
 
 def alarms_of(manifest: Manifest) -> tuple[str, ...]:
     """Say what a person should look at before training on a version."""
-    return tuple(
+    held_out = (
         f"source {record.source}: no document is held out, so it will not be evaluated; raise mix.validation_share"
         for record in manifest.validation
         if not record.num_documents
     )
+    off = (
+        f"source {record.source}: asked for {record.tokens_asked:,} tokens and got {record.tokens_realised:,}: its "
+        f"documents are long; raise mix.num_tokens"
+        for record in manifest.mix
+        if abs(record.tokens_realised - record.tokens_asked) > _MIX_TOLERANCE * record.tokens_asked
+    )
+    return (*held_out, *off)
 
 
 def _tokenizer_record(tokenizer: TokenizerFile, plan: Plan) -> TokenizerRecord:

@@ -12,6 +12,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -147,12 +148,14 @@ class _TemporaryFolder:
         self._parent = parent
         self._owner = 0
         self._folder = parent
+        self._claiming = threading.Lock()
         atexit.register(self._remove)
 
     def new_file(self, suffix: str) -> Path:
         """Return the path of a file that does not exist yet."""
-        if self._owner != os.getpid():
-            self._claim()
+        with self._claiming:
+            if self._owner != os.getpid():
+                self._claim()
         return self._folder / f"{uuid.uuid4().hex}{suffix}"
 
     def sweep(self) -> int:

@@ -102,17 +102,24 @@ def is_validation(seed: int, source: str, doc_id: bytes, share: float) -> bool:
 
 
 def choose_documents(source: str, sizes: Sequence[tuple[bytes, int]], asked: int, seed: int) -> dict[bytes, int]:
-    """Return how often each document is taken so that the tokens come close to ``asked``, never above it.
+    """Return how often each document is taken so that the tokens come close to ``asked``.
 
-    Whole epochs first; what is left is filled in hash order with documents that still fit.
+    Whole epochs first; what is left is filled in hash order with documents that still fit. The smallest of the others
+    is taken too if that comes closer, which matters where all documents are long.
     """
     total = sum(size for _, size in sizes)
     epochs, left = divmod(asked, total)
     repeats = {doc_id: epochs for doc_id, _ in sizes} if epochs else {}
+    others: list[tuple[int, bytes]] = []
     for doc_id, size in sorted(sizes, key=lambda item: (hash64(seed, "mix", source, item[0]), item[0])):
         if size <= left:
             repeats[doc_id] = repeats.get(doc_id, 0) + 1
             left -= size
+        else:
+            others.append((size, doc_id))
+    if others and min(others)[0] < 2 * left:
+        doc_id = min(others)[1]
+        repeats[doc_id] = repeats.get(doc_id, 0) + 1
     return repeats
 
 

@@ -93,3 +93,21 @@ def command_line(command: str, preset: str, *overrides: str, **options: str) -> 
     changes = [part for override in overrides for part in ("--set", override)]
     changes += [part for name, value in options.items() for part in (f"--{name}", value)]
     return [sys.executable, "-m", "flows", command, preset, "--json", *changes]
+
+
+@pytest.fixture
+def refused(services: dict[str, str]) -> Callable[..., str]:
+    """Run a command that a user's fault must end with exit code 2, and return what the user reads."""
+
+    def run(command: str, preset: str, store: Path, *overrides: str) -> str:
+        done = subprocess.run(
+            command_line(command, preset, *overrides),
+            env={**services, "GLASSWORKS_STORE": str(store), "COLUMNS": "400"},
+            capture_output=True, text=True, check=False, timeout=280, cwd=store.parent,
+        )  # fmt: skip
+        assert done.returncode == 2, done.stderr[-3000:]
+        assert "Traceback" not in done.stderr
+        assert done.stdout == ""
+        return " ".join(done.stderr.replace("│", " ").split())
+
+    return run

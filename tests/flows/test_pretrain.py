@@ -14,7 +14,7 @@ import pytest
 from tasks.io.records import effective, read_records
 
 SMALL_DATA = (
-    "mix.num_tokens=60000", "mix.validation_share=0.1", "tokenizer.vocab_size=1024", "tokenizer.training_bytes=300000",
+    "mix.num_tokens=200000", "mix.validation_share=0.1", "tokenizer.vocab_size=1024", "tokenizer.training_bytes=300000",
     "pack.sequence_length=128", "pack.rows_per_shard=64",
 )  # fmt: skip
 SMALL_RUN = (

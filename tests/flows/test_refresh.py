@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 SMALL = (
-    "mix.num_tokens=60000", "mix.validation_share=0.1", "tokenizer.vocab_size=1024", "tokenizer.training_bytes=300000",
+    "mix.num_tokens=200000", "mix.validation_share=0.1", "tokenizer.vocab_size=1024", "tokenizer.training_bytes=300000",
     "pack.sequence_length=128", "pack.rows_per_shard=64",
 )  # fmt: skip
 WRITTEN = ("documents", "dropped", "signatures", "dedup", "tokenizers", "tokens", "plans", "versions")

@@ -4,7 +4,9 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -92,3 +94,17 @@ def test_a_store_in_memory_works_through_the_same_door() -> None:
     assert (store.read_bytes("a/x"), store.list("a"), store.is_local) == (b"1", ["a/x"], False)
     with pytest.raises(StoreError, match="needs a local store"):
         store.local_path("a/x")
+
+
+def test_threads_that_write_first_at_the_same_time_share_one_folder(tmp_path: Path) -> None:
+    store = Store(str(tmp_path))
+    start = threading.Barrier(8)
+
+    def write(number: int) -> None:
+        start.wait()
+        store.write_bytes(f"file-{number}", b"x")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(8)))
+    assert len(list((tmp_path / "tmp").glob("*.lock"))) == 1
+    assert len(store.list("")) == 8 + 1
