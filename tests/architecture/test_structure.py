@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = ("flows", "tasks", "models", "configs")
+PACKAGES = ("flows", "tasks", "models", "configs", "infra")
 MODULES = sorted(file for package in PACKAGES for file in (ROOT / package).rglob("*.py"))
 
 

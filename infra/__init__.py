@@ -1,0 +1,1 @@
+"""How Glassworks is put to work on machines: deployments of the flows."""
