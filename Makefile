@@ -2,12 +2,11 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STORE ?= ./store
 
 .PHONY: demo install dev test check format lock clean
 
 demo: install  ## run the whole pipeline on what comes with your Python environment
-	@$(BIN)/glassworks demo --store $(STORE)
+	@$(BIN)/glassworks demo
 
 install: $(VENV)/.installed  ## make .venv with the locked dependencies
 

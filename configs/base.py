@@ -136,6 +136,11 @@ def find_config(path: str | Path, model: type[Config] | None = None) -> Path:
     raise ConfigFileError(f"{path}: no such config file; give a path, or one of the presets: {', '.join(presets)}")
 
 
+def preset(name: str) -> Path:
+    """Return the path of a shipped preset, whatever lies in the working folder."""
+    return _CONFIG_FOLDER / name
+
+
 def _read_mapping(file: Path) -> dict[str, Any]:
     try:
         values = yaml.safe_load(file.read_text(encoding="utf-8"))
@@ -159,8 +164,8 @@ def _expand(values: dict[str, Any], model: type[Config], file: Path) -> dict[str
         if not (isinstance(section, type) and issubclass(section, Config)):
             continue
         if isinstance(value, str):
-            beside = file.parent / value
-            found = beside if beside.is_file() else find_config(value, section)
+            near = (folder / value for folder in (file.parent, file.parent.parent))
+            found = next((path for path in near if path.is_file()), None) or find_config(value, section)
             expanded[name] = _expand(_read_mapping(found), section, found)
     return expanded
 

@@ -45,9 +45,8 @@ def evaluations_of(
 ) -> tuple[list[dict[str, Any]], str]:
     """Return the evaluations of a run, measuring what is missing, and the MLflow run that has them too."""
     run = RunFolder(store.local_path(f"runs/{run_id}"))
-    with (
-        tracked(store, run, run.facts()["config"], manifest) as tracker,
-        reporter().stage("evaluate", 0),
-    ):
+    with reporter().stage("evaluate", 0):
         evaluations = evaluate_run(store, run_id, config or stage.EvaluateConfig())
+    with tracked(store, run, run.facts()["config"], manifest) as tracker:
+        pass  # evaluated first: a run that is still training, and so locked, is not to be sent from here
     return evaluations, tracker.mlflow_run_id

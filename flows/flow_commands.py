@@ -3,7 +3,7 @@
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,6 +17,13 @@ if TYPE_CHECKING:
 
 Config = typer.Argument(help="A YAML file, or the name of a preset, such as demo.", metavar="CONFIG")
 
+_DEMO = """Glassworks demo: a language model from the documentation, code and texts of this Python environment.
+  1. crawl     save them as web pages (WARC), source trees, package descriptions and books
+  2. refresh   extract, check licences and language, filter, deduplicate, mix, pack: a data version
+  3. pretrain  train a small Llama on it with DeepSpeed, evaluate it per source, track it in MLflow
+Everything goes to {root}. A second run finds the work done.
+"""
+
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
@@ -27,25 +34,20 @@ def register(app: typer.Typer) -> None:
 def demo(
     store: Annotated[str, Store] = "",
     keep_ui: Annotated[bool, typer.Option("--keep-ui", help="At the end, keep both UIs up until Ctrl-C.")] = False,
+    as_json: Annotated[bool, Json] = False,
     verbose: Annotated[bool, Verbose] = False,
 ) -> None:
     """Run everything on what comes with your own Python environment: no network, two cores, minutes."""
+    from configs.base import preset
     from flows.pipeline_config import PipelineConfig
     from flows.summary import print_pipeline
 
     root = use_store(store)
     if "://" in root:
         raise InputError(root, "is no folder of this machine", "name one for the demo: --store DIR")
-    with session(as_json=False) as here:
-        here.console.print(
-            "Glassworks demo: a language model from the documentation, code and texts of this Python environment.\n"
-            "  1. crawl     save them as web pages (WARC), source trees, package descriptions and books\n"
-            "  2. refresh   extract, check licences and language, filter, deduplicate, mix, pack: a data version\n"
-            "  3. pretrain  train a small Llama on it with DeepSpeed, evaluate it per source, track it in MLflow\n"
-            f"Everything goes to {root}. A second run finds the work done.\n",
-            highlight=False,
-        )
-        settings = PipelineConfig.from_yaml("pipeline/demo.yaml")
+    with session(as_json=as_json) as here:
+        here.console.print(_DEMO.format(root=root), highlight=False)
+        settings = PipelineConfig.from_yaml(preset("pipeline/demo.yaml"))
         services = prepared(here, root, verbose=verbose)
         began = time.monotonic()
         with serving(here, services) as ui:
@@ -53,7 +55,10 @@ def demo(
             found = _crawl(Path(root) / "crawl")
             seconds = {"start": started - began, "crawl": time.monotonic() - started}
             result = _run_pipeline(settings)
-            print_pipeline(here.console, result, root, seconds, found)
+            if as_json:
+                here.print_json(_pipeline_json(result))
+            else:
+                print_pipeline(here.console, result, root, seconds, found)
             if keep_ui:
                 from flows.store_commands import keep_serving
 
@@ -168,7 +173,7 @@ def pipeline(
     """Run both halves in a row."""
     from flows.pipeline_config import PipelineConfig
     from flows.stores import store_url
-    from flows.summary import pretrain_json, print_pipeline, refresh_json
+    from flows.summary import print_pipeline
 
     settings = PipelineConfig.from_yaml(config, _with_store(overrides, "refresh.store", store))
     root = store_url(settings.refresh.store)
@@ -177,8 +182,7 @@ def pipeline(
         with serving(here, services):
             result = _run_pipeline(settings)
         if as_json:
-            parts = {"refresh": refresh_json(result.refresh), "pretrain": pretrain_json(result.pretrain)}
-            here.print_json({**parts, "seconds": dict(result.seconds)})
+            here.print_json(_pipeline_json(result))
         else:
             print_pipeline(here.console, result, root, {})
 
@@ -188,6 +192,13 @@ def _run_pipeline(settings: "PipelineConfig") -> "PipelineResult":
 
     result: PipelineResult = flow(settings)
     return result
+
+
+def _pipeline_json(result: "PipelineResult") -> dict[str, Any]:
+    from flows.summary import pretrain_json, refresh_json
+
+    parts = {"refresh": refresh_json(result.refresh), "pretrain": pretrain_json(result.pretrain)}
+    return {**parts, "seconds": dict(result.seconds)}
 
 
 def _with_store(overrides: list[str] | None, key: str, store: str) -> tuple[str, ...]:

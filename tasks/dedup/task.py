@@ -12,6 +12,7 @@ from tasks.dedup import stage
 from tasks.io.children import CHILDREN
 from tasks.io.documents import StageOutput, chained_identity
 from tasks.io.duplicates import DedupSteps, DuplicatesOutput, deduplicate_files, find_stored_duplicates
+from tasks.io.environment import shaping
 from tasks.io.signatures import SignatureOutput, signature_output, write_signatures
 from tasks.io.store import Store
 
@@ -21,7 +22,14 @@ def sign_documents(store: Store, upstream: StageOutput, config: stage.DedupConfi
     """Sign one input's documents, or find them signed."""
     settings = config.signature_settings()
     output = signature_output(
-        upstream, chained_identity(upstream.identity, "sign", stage.SIGNATURE_VERSION, settings=settings)
+        upstream,
+        chained_identity(
+            upstream.identity,
+            "sign",
+            stage.SIGNATURE_VERSION,
+            settings=settings,
+            libraries=shaping("datasketch", "xxhash"),
+        ),
     )
     if not store.exists(output.path):
         sign = partial(stage.sign, config=config)

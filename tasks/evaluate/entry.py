@@ -34,7 +34,7 @@ def main(folder: str, config_json: str) -> int:
     run, config = RunFolder(folder), EvaluateConfig.model_validate_json(config_json)
     try:
         facts = run.facts()
-        store = Store(facts["store"])
+        store = Store(str(run.store_root))
         manifest = read_manifest(store, facts["data_version"])
         known = {record["step"] for record in read_records(run.evaluations)}
         for checkpoint in list_checkpoints(run):

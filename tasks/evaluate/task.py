@@ -11,6 +11,7 @@ from tasks.io.checkpoints import list_checkpoints
 from tasks.io.launch import STOPPED, launch, locked
 from tasks.io.records import RunFolder, read_records
 from tasks.io.store import Store
+from tasks.io.versions import read_manifest
 
 
 @task(name="evaluate", task_run_name="evaluate · {run_id}", cache_policy=NO_CACHE)
@@ -21,7 +22,9 @@ def evaluate_run(store: Store, run_id: str, config: EvaluateConfig | None = None
         PipelineError: no such run, the run is in use, or evaluation failed.
     """
     run = RunFolder(store.local_path(f"runs/{run_id}"))
-    run.facts()
+    manifest = read_manifest(store, run.facts()["data_version"])
+    if not any(record.num_documents for record in manifest.validation):
+        return []
     with locked(run):
         known = {record["step"] for record in read_records(run.evaluations)}
         if any(checkpoint.step not in known for checkpoint in list_checkpoints(run)):

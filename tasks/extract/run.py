@@ -9,7 +9,8 @@ from functools import partial
 
 from tasks.core.document import Document, Dropped
 from tasks.extract.stage import STAGE, ExtractConfig, Loss, Raw, extract, extract_one
-from tasks.io.children import CHILDREN, Limits
+from tasks.io.child import Limits
+from tasks.io.children import CHILDREN
 from tasks.io.documents import StageOutput, find_output, write_output
 from tasks.io.inputs import Input
 from tasks.io.readers import read

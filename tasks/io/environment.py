@@ -2,6 +2,7 @@
 
 import platform
 import subprocess
+import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
@@ -21,6 +22,11 @@ def code_state() -> dict[str, Any]:
 def library_versions(names: Iterable[str]) -> dict[str, str]:
     """Return the installed versions of distributions, and Python's; "absent" where there is none."""
     return {"python": platform.python_version(), **{name: _version(name) for name in sorted(names)}}
+
+
+def shaping(*names: str) -> dict[str, str]:
+    """Return the versions of libraries that shape an output, and of the Unicode tables that text rules read."""
+    return {**{name: _version(name) for name in sorted(names)}, "unicode": unicodedata.unidata_version}
 
 
 def _version(name: str) -> str:

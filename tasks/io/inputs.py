@@ -31,16 +31,19 @@ class Input:
     sha256: str
 
 
-def find_inputs(source: str, patterns: Iterable[str], input_format: str, store_url: str = "") -> list[Input]:
+def find_inputs(
+    source: str, patterns: Iterable[str], input_format: str, store_url: str = "", prefix: str = ""
+) -> list[Input]:
     """Find, sort and fingerprint all inputs of a source.
 
-    A path list (``@file``) is expanded line by line; ``store://x`` is ``x`` below the store's root.
+    A path list (``@file``) is expanded line by line, each with ``prefix`` before it; ``store://x`` is ``x`` below the
+    store's root.
 
     Raises:
         InputError: a pattern matches nothing, two files have one name, or a file cannot be read.
     """
     found: dict[str, list[tuple[str, str]]] = {}
-    for listed in _listed(source, patterns):
+    for listed in _listed(source, patterns, prefix):
         pattern = listed.replace("store://", f"{store_url}/", 1) if listed.startswith("store://") else listed
         matches = _matches(source, pattern, input_format)
         if not matches:
@@ -56,14 +59,14 @@ def find_inputs(source: str, patterns: Iterable[str], input_format: str, store_u
     return [_input(source, key, input_format, files) for key, files in sorted(found.items())]
 
 
-def _listed(source: str, patterns: Iterable[str]) -> Iterable[str]:
+def _listed(source: str, patterns: Iterable[str], prefix: str) -> Iterable[str]:
     for pattern in patterns:
         if not pattern.startswith("@"):
             yield pattern
             continue
         try:
             with fsspec.open(pattern[1:], "rt", encoding="utf-8", compression="infer") as file:
-                yield from (line.strip() for line in file if line.strip())
+                yield from (prefix + line.strip() for line in file if line.strip())
         except OSError as error:
             raise InputError(
                 f"source {source}", f"cannot read the path list {pattern[1:]} ({error})", "check the path"

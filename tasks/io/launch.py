@@ -158,9 +158,7 @@ def _lock_descriptors(run: RunFolder) -> tuple[int, ...]:
 def _environment(ranks: int, extra: Mapping[str, str]) -> dict[str, str]:
     cores = len(os.sched_getaffinity(0))
     path = os.pathsep.join(filter(None, [str(_ROOT), os.environ.get("PYTHONPATH", "")]))
-    # Threads that wait by spinning take the core from the one that works as soon as anything else runs here: a step
-    # beside two busy processes took 3 to 4 times as long.
-    threads = {"OMP_NUM_THREADS": str(max(1, cores // ranks)), "OMP_WAIT_POLICY": "PASSIVE", "PYTHONPATH": path}
+    threads = {"OMP_NUM_THREADS": str(max(1, cores // ranks)), "PYTHONPATH": path}
     return {**_FAST_ON_CPU, **os.environ, **_QUIET, **threads, **extra}
 
 

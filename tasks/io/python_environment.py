@@ -9,12 +9,13 @@ import os
 import re
 import sys
 import sysconfig
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from email.message import Message
 from pathlib import Path
 from typing import cast
+
+from packaging.requirements import Requirement
 
 PYTHON = "python"
 """Name under which the standard library appears among the distributions."""
@@ -116,6 +117,26 @@ def distributions() -> list[Distribution]:
     return [found[name] for name in sorted(found)]
 
 
+def required_by(name: str) -> set[str]:
+    """Return the normalised names of a distribution and of all it requires here, extras left out.
+
+    Empty when it is not installed. What else is in the environment (a developer's tools) is none of them.
+    """
+    found: set[str] = set()
+    waiting = [name]
+    while waiting:
+        item = re.sub(r"[-_.]+", "-", waiting.pop()).lower()
+        try:
+            requirements = importlib.metadata.requires(item) or []
+        except importlib.metadata.PackageNotFoundError:
+            continue
+        if item not in found:
+            found.add(item)
+            parsed = map(Requirement, requirements)
+            waiting += [part.name for part in parsed if not part.marker or part.marker.evaluate({"extra": ""})]
+    return found
+
+
 def standard_library() -> Distribution:
     """Return the standard library as a distribution without a description."""
     root = Path(sysconfig.get_path("stdlib"))
@@ -141,9 +162,9 @@ def help_topics() -> dict[str, str]:
 
 
 def machine_folders() -> list[str]:
-    """Return folders whose names tell something about this machine."""
+    """Return folders of this interpreter and user, whose names tell something about this machine."""
     paths = [sys.prefix, sys.base_prefix, sys.exec_prefix, sys.base_exec_prefix, *sysconfig.get_paths().values()]
-    paths += [path for path in sys.path if path] + [str(Path.home()), str(Path.cwd()), tempfile.gettempdir()]
+    paths.append(str(Path.home()))
     return sorted({text for path in paths for text in (path, os.path.realpath(path))})
 
 

@@ -43,6 +43,11 @@ class RunFolder:
         """The run's id: the folder's name."""
         return self.path.name
 
+    @property
+    def store_root(self) -> Path:
+        """The root of the store that the run lies in, wherever that was moved."""
+        return self.path.parents[1]
+
     def prepare(self) -> None:
         """Make the folders, and remove what killed launches left."""
         for left in self.path.glob("meeting-*"):

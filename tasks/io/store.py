@@ -26,7 +26,7 @@ import orjson
 from tasks.core.errors import StoreError
 
 _BLOCK_BYTES = 1 << 20
-_FULL = {errno.ENOSPC, errno.EDQUOT}
+NO_SPACE = frozenset({errno.ENOSPC, errno.EDQUOT})
 
 
 class Store:
@@ -34,7 +34,12 @@ class Store:
 
     def __init__(self, url: str) -> None:
         self.url = str(url).rstrip("/") or "/"
-        self._fs, root = fsspec.core.url_to_fs(self.url)
+        try:
+            self._fs, root = fsspec.core.url_to_fs(self.url)
+        except (ValueError, ImportError) as error:
+            raise StoreError(
+                self.url, f"cannot be opened ({error})", "check the URL, and install what it needs"
+            ) from error
         self._root = str(root).rstrip("/")
         self.is_local = "file" in _protocols(self._fs)
         self._temporary = _temporary_folder(str(Path(self._root) / "tmp") if self.is_local else tempfile.gettempdir())
@@ -130,7 +135,7 @@ class Store:
         fsync_folder(Path(target).parent)
 
     def _explained(self, error: OSError) -> Exception:
-        if error.errno in _FULL:
+        if error.errno in NO_SPACE:
             return StoreError(
                 self.url, "no space left on the device", "free space there, then start again: finished work is kept"
             )

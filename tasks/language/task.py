@@ -8,6 +8,7 @@ from prefect.cache_policies import NO_CACHE
 from tasks.io.assets import language_model
 from tasks.io.children import CHILDREN
 from tasks.io.documents import StageOutput, chained_identity, transform
+from tasks.io.environment import shaping
 from tasks.io.store import Store
 from tasks.language.predictor import identify_with_model
 from tasks.language.stage import STAGE, VERSION, LanguageConfig
@@ -26,7 +27,13 @@ def identify_language(
     model = language_model(config.model)
     settings = {name: value for name, value in config.identity().items() if name != "model"}
     identity = chained_identity(
-        upstream.identity, STAGE, VERSION, config=settings, languages=sorted(languages), model=model.sha256
+        upstream.identity,
+        STAGE,
+        VERSION,
+        config=settings,
+        languages=sorted(languages),
+        model=model.sha256,
+        libraries=shaping("fasttext-predict"),
     )
     function = partial(identify_with_model, config=config, languages=tuple(sorted(languages)), model_path=model.path)
     return CHILDREN.call(transform, store, upstream, STAGE, identity, function)

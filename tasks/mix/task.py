@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from prefect import task
 from prefect.cache_policies import NO_CACHE
 
+from tasks.core.errors import MixError
 from tasks.core.manifest import MixRecord
 from tasks.io.documents import chained_identity
 from tasks.io.duplicates import removed_ids
@@ -56,6 +57,12 @@ def _records(
         source: sum(size.num_tokens * choices[source].train.get(size.doc_id, 0) for size in pools[source])
         for source in choices
     }
+    if empty := sorted(source for source, tokens in realised.items() if not tokens):
+        raise MixError(
+            f"mix: source {empty[0]}",
+            "its share of the budget is smaller than half of its shortest document",
+            "raise mix.num_tokens, or the source's weight",
+        )
     total = sum(realised.values())
     return [
         MixRecord(

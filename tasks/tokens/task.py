@@ -9,6 +9,7 @@ from prefect.cache_policies import NO_CACHE
 from configs.base import fingerprint
 from tasks.io.children import CHILDREN
 from tasks.io.documents import StageOutput, chained_identity
+from tasks.io.environment import shaping
 from tasks.io.store import Store
 from tasks.io.tokens import TokenizerFile, TokensOutput, named_tokenizer, train_tokenizer_file, write_tokens
 from tasks.tokens import stage
@@ -32,7 +33,13 @@ def get_tokenizer(
             store.write_bytes(path, text.encode())
         return _described(store, path, config.path)
     identity = chained_identity(
-        duplicates_path, "tokenizer", stage.VERSION, config=config.identity(), shares=dict(shares), seed=seed
+        duplicates_path,
+        "tokenizer",
+        stage.VERSION,
+        config=config.identity(),
+        shares=dict(shares),
+        seed=seed,
+        libraries=shaping("tokenizers"),
     )
     path = f"tokenizers/{identity[:16]}.json"
     if not store.exists(path):
@@ -48,7 +55,9 @@ def tokenise_input(
     store: Store, upstream: StageOutput, tokenizer: TokenizerFile, config: TokenizerConfig
 ) -> TokensOutput:
     """Write the token ids of one input's documents."""
-    identity = chained_identity(upstream.identity, "tokenise", stage.VERSION, tokenizer=tokenizer.sha256)
+    identity = chained_identity(
+        upstream.identity, "tokenise", stage.VERSION, tokenizer=tokenizer.sha256, libraries=shaping("tokenizers")
+    )
     encode = partial(stage.encode_with, store.read_bytes(tokenizer.path).decode(), tokenizer.eos)
     return CHILDREN.call(write_tokens, store, upstream, identity, encode, tokenizer.vocab_size, config.batch_documents)
 

@@ -26,7 +26,7 @@ from tasks.io import training_state
 from tasks.io.launch import STOPPED
 from tasks.io.records import Appender, RunFolder
 from tasks.io.rows import PackedRows, RowReader, read_ahead
-from tasks.io.store import Store
+from tasks.io.store import NO_SPACE, Store
 from tasks.io.versions import read_manifest
 from tasks.train.batches import global_batch, rank_rows
 from tasks.train.engine import Batch, DeepSpeedEngine, init_distributed
@@ -48,6 +48,11 @@ def main(folder: str) -> int:
         return code
     except PipelineError as error:
         print(str(error), flush=True)
+        return FAULT
+    except OSError as error:
+        if error.errno not in NO_SPACE:
+            raise
+        print(f"{folder}: no space left on the device; free space there, then start again to continue", flush=True)
         return FAULT
     except NonFiniteLossError as error:
         return _report_non_finite(RunFolder(folder), error)
@@ -71,7 +76,7 @@ class _Stop:
 def _context(run: RunFolder) -> Context:
     facts, attempt = run.facts(), run.attempts()[-1]
     config = TrainConfig.checked(attempt["config"], where=f"run {run.run_id}")
-    store = Store(facts["store"])
+    store = Store(str(run.store_root))
     manifest = read_manifest(store, facts["data_version"])
     world_size = int(os.environ["WORLD_SIZE"])
     plan = plan_training(config, data_facts(manifest), world_size)

@@ -96,7 +96,7 @@ def _prepare(
     if start:
         check_same(start, identity)
     if not run.attempts():
-        facts = {"run": run.run_id, "store": store.url, "data_version": manifest.version, "identity": identity}
+        facts = {"run": run.run_id, "data_version": manifest.version, "identity": identity}
         run.write_facts({**facts, "config": config.model_dump(mode="json")})
     attempt = run.new_attempt(
         {
@@ -126,10 +126,13 @@ def _launch(run: RunFolder, ranks: int, attempt: int, on_metrics: Hook, should_s
             on_metrics(record)
 
     command = ["-m", "tasks.train.entry", str(run.path)]
-    outcome = "failed"
+    outcome = "stopped"  # by Ctrl-C or a cancelled flow run, unless something else is seen
     try:
         code = launch(command, ranks, run, run.done, logger.info, should_stop, on_tick)
         outcome = "stopped" if code == STOPPED else "done"
+    except Exception:
+        outcome = "failed"
+        raise
     finally:
         run.end_attempt(attempt, {"outcome": outcome})
     if code == STOPPED:

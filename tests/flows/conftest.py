@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -60,7 +61,7 @@ def glassworks(services: dict[str, str]) -> Command:
     def run(command: str, preset: str, store: Path, *overrides: str, **options: str) -> Any:
         done = subprocess.run(
             command_line(command, preset, *overrides, **options), env={**services, "GLASSWORKS_STORE": str(store)},
-            capture_output=True, text=True, check=False, timeout=280, cwd=store.parent,
+            capture_output=True, text=True, check=False, timeout=280, cwd=tempfile.gettempdir(),
         )  # fmt: skip
         assert done.returncode == 0, done.stderr[-3000:]
         return json.loads(done.stdout)
@@ -75,7 +76,7 @@ def killed_glassworks(services: dict[str, str]) -> Command:
     def run(when: Callable[[], bool], command: str, preset: str, store: Path, *overrides: str) -> None:
         process = subprocess.Popen(
             command_line(command, preset, *overrides), env={**services, "GLASSWORKS_STORE": str(store)},
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=store.parent,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tempfile.gettempdir(),
         )  # fmt: skip
         try:
             while not when():
@@ -103,7 +104,7 @@ def refused(services: dict[str, str]) -> Callable[..., str]:
         done = subprocess.run(
             command_line(command, preset, *overrides),
             env={**services, "GLASSWORKS_STORE": str(store), "COLUMNS": "400"},
-            capture_output=True, text=True, check=False, timeout=280, cwd=store.parent,
+            capture_output=True, text=True, check=False, timeout=280, cwd=tempfile.gettempdir(),
         )  # fmt: skip
         assert done.returncode == 2, done.stderr[-3000:]
         assert "Traceback" not in done.stderr

@@ -78,3 +78,26 @@ def test_an_offloaded_optimizer_without_a_compiler_is_told_before_anything_start
         services["PATH"] = services_without
     assert "missing g++" in told
     assert "apt" in told or "install" in told
+
+
+def test_a_tracking_server_that_is_away_costs_neither_the_version_nor_the_next_start(
+    crawled: Path, tmp_path: Path, services: dict[str, str], glassworks: Callable[..., Any]
+) -> None:
+    store = tmp_path / "store"
+    settings = (*SMALL, *inputs_of(crawled), "mix.num_tokens=200000")
+    services.update(MLFLOW_TRACKING_URI="http://127.0.0.1:9", MLFLOW_HTTP_REQUEST_MAX_RETRIES="0")
+    try:
+        away = glassworks("refresh", "demo", store, *settings)
+    finally:
+        del services["MLFLOW_TRACKING_URI"], services["MLFLOW_HTTP_REQUEST_MAX_RETRIES"]
+    assert away["mlflow_run_id"] == ""
+    back = glassworks("refresh", "demo", store, *settings)
+    assert back["reused"]
+    assert back["mlflow_run_id"]
+
+
+def test_a_store_that_cannot_be_made_and_an_unknown_protocol_are_told(
+    tmp_path: Path, refused: Callable[..., str]
+) -> None:
+    assert "cannot be made" in refused("refresh", "demo", Path("/dev/null/store"))
+    assert "cannot be opened" in refused("refresh", "demo", tmp_path / "x", "store=nosuch://bucket")

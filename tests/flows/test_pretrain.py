@@ -9,6 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
+import pyarrow.parquet as pq
 import pytest
 
 from tasks.io.records import effective, read_records
@@ -36,7 +38,10 @@ def weights(run: Path) -> str:
 
 
 def test_a_killed_training_continues_to_the_losses_and_weights_of_an_undisturbed_one(
-    new_store: Callable[[str], Path], glassworks: Callable[..., Any], killed_glassworks: Callable[..., None]
+    services: dict[str, str],
+    new_store: Callable[[str], Path],
+    glassworks: Callable[..., Any],
+    killed_glassworks: Callable[..., None],
 ) -> None:
     quiet = new_store("quiet")
     version = glassworks("refresh", "demo", quiet, *SMALL_DATA)["version"]
@@ -67,6 +72,7 @@ def test_a_killed_training_continues_to_the_losses_and_weights_of_an_undisturbed
     assert found["evaluations"] == done["evaluations"]
     _everything_is_linked(quiet, done)
     _the_step_is_traced(glassworks, quiet, done["run_id"])
+    _the_flow_run_leads_to_mlflow(services, done)
 
 
 def _everything_is_linked(store: Path, done: dict[str, Any]) -> None:
@@ -99,4 +105,29 @@ def _the_step_is_traced(glassworks: Callable[..., Any], store: Path, run_id: str
     assert {segment["source"] for segment in segments} <= {"web", "code", "books", "reference"}
     assert len({segment["row"] for segment in segments}) == 8
     assert all(segment["file"] and segment["license"] and segment["excerpt"] for segment in segments)
-    assert sum(segment["num_tokens"] for segment in segments) > 7 * 128
+    (run,) = (store / "runs").iterdir()
+    version = json.loads((run / "run.json").read_text())["data_version"]
+    folder = store / "versions" / version
+    shards = json.loads((folder / "manifest.json").read_text())["train_shards"]
+    rows = [row for shard in shards for row in pq.read_table(folder / shard["path"]).to_pylist()]
+    batch = rows[16:24]  # step 3 of 8 rows, in the order of the data
+    expected = [
+        (doc_id.hex(), offset, length)
+        for row in batch
+        for doc_id, offset, length in zip(
+            row["segment_doc_ids"], row["segment_offsets"], row["segment_lengths"], strict=True
+        )
+    ]
+    assert [(item["doc_id"], item["offset"], item["num_tokens"]) for item in segments] == expected
+
+
+def _the_flow_run_leads_to_mlflow(services: dict[str, str], done: dict[str, Any]) -> None:
+    """Prefect's flow run carries the MLflow run and our run as tags, and links as an artifact."""
+    with httpx.Client(base_url=services["PREFECT_API_URL"]) as client:
+        tags = [f"mlflow:{done['mlflow_run_id']}", f"run:{done['run_id']}"]
+        found = client.post("/flow_runs/filter", json={"flow_runs": {"tags": {"all_": tags}}}).json()
+        assert found
+        assert {item["name"] for item in found} == {"pretrain demo"}
+        wanted = {"artifacts": {"flow_run_id": {"any_": [found[0]["id"]]}, "key": {"any_": ["run-links"]}}}
+        (artifact, *_) = client.post("/artifacts/filter", json=wanted).json()
+    assert done["mlflow_run_id"] in artifact["data"]

@@ -100,4 +100,4 @@ def test_every_raw_document_is_accounted_for_and_every_token_has_an_address(
     assert seen == {doc_id: sizes[doc_id] * number for doc_id, number in repeats.items()}
     assert eos == sum(repeats.values()) == sum(shard["num_documents"] for shard in manifest["train_shards"])
     for record in manifest["mix"]:
-        assert abs(record["share_realised"] - record["weight_normalised"]) < 0.03
+        assert abs(record["share_realised"] - record["weight_normalised"]) < 0.05

@@ -54,7 +54,7 @@ def test_a_uniform_model_has_the_logarithm_of_the_vocabulary_and_the_sources_byt
     manifest = version_in(store)
     run = RunFolder(store.local_path("runs/r-1"))
     run.prepare()
-    run.write_facts({"run": "r-1", "store": store.url, "data_version": manifest.version})
+    run.write_facts({"run": "r-1", "data_version": manifest.version})
     save(store, manifest, run, 5, build(manifest, uniform=True))
     save(store, manifest, run, 7, build(manifest))
     (checkpoints.list_checkpoints(run)[1].model / "config.json").write_text("{}")

@@ -6,12 +6,14 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from tasks.core.errors import InputError, PipelineError
-from tasks.io.children import Children, Limits, Lost
+from tasks.io.child import Limits, Lost
+from tasks.io.children import Children
 
 ROOT = Path(__file__).parents[3]
 QUICK = Limits(cpu_seconds=0.5, memory_bytes=256 << 20)
@@ -168,3 +170,15 @@ def test_a_script_without_a_main_guard_is_told_what_to_do(tmp_path: Path) -> Non
     )
     assert done.returncode != 0
     assert "could not start (exit code 1); if a script of your own starts a flow" in done.stderr
+
+
+def test_an_abort_ends_children_at_work_and_tells_those_who_wait(children: Children) -> None:
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(children.call, time.sleep, 60)
+        while not children._busy:
+            time.sleep(0.01)
+        began = time.monotonic()
+        children.abort()
+        with pytest.raises(PipelineError, match="died"):
+            waiting.result(10)
+        assert time.monotonic() - began < 5

@@ -4,7 +4,14 @@ import sys
 import sysconfig
 from pathlib import Path
 
-from tasks.io.python_environment import Distribution, distributions, help_topics, machine_folders, standard_library
+from tasks.io.python_environment import (
+    Distribution,
+    distributions,
+    help_topics,
+    machine_folders,
+    required_by,
+    standard_library,
+)
 
 
 def _planted(root: Path, files: dict[str, str]) -> Distribution:
@@ -67,3 +74,10 @@ def test_the_folders_of_this_machine_are_known() -> None:
 
 def test_help_topics_are_there() -> None:
     assert len(help_topics()["compound"]) > 10_000
+
+
+def test_a_developers_tools_are_not_among_what_a_distribution_requires() -> None:
+    assert required_by("no-such-distribution") == set()
+    needed = required_by("mlflow")
+    assert {"mlflow", "sqlalchemy", "flask"} <= needed
+    assert not {"pytest", "ruff", "mypy"} & needed
