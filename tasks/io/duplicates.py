@@ -22,6 +22,7 @@ from tasks.io.documents import StageOutput, read_selected, write_dropped
 from tasks.io.schemas import DUPLICATES
 from tasks.io.signatures import SignatureOutput, read_signatures
 from tasks.io.store import Store
+from tasks.io.tables import read_table
 
 _COUNTS = TypeAdapter(dict[str, Counts])
 _COUNTS_KEY = b"glassworks.counts"
@@ -110,8 +111,7 @@ def deduplicate_files(
 
 def removed_ids(store: Store, path: str) -> set[bytes]:
     """Return the ids of all documents that a duplicates file removes."""
-    with store.open(path) as file:
-        return set(pq.read_table(file, columns=["doc_id"])["doc_id"].to_pylist())
+    return set(read_table(store, path, columns=["doc_id"])["doc_id"].to_pylist())
 
 
 def _parts(documents: Sequence[StageOutput]) -> list[_Part]:

@@ -16,6 +16,7 @@ from tasks.core.counts import Counts
 from tasks.core.manifest import MixRecord, ValidationRecord
 from tasks.io.schemas import DROPPED, INDEX
 from tasks.io.store import Store
+from tasks.io.tables import read_table
 from tasks.io.tokens import TokensOutput, read_token_sizes
 
 _METADATA = ["doc_id", "url", "locator", "title", "license", "language"]
@@ -121,8 +122,7 @@ def write_plan(
 
 
 def _metadata(store: Store, path: str) -> list[dict[str, object]]:
-    with store.open(path) as file:
-        rows: list[dict[str, object]] = pq.read_table(file, columns=_METADATA).to_pylist()
+    rows: list[dict[str, object]] = read_table(store, path, columns=_METADATA).to_pylist()
     return rows
 
 

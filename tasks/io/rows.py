@@ -22,6 +22,7 @@ import pyarrow.parquet as pq
 from tasks.core.errors import InputError
 from tasks.core.manifest import ShardRecord
 from tasks.io.store import Store
+from tasks.io.tables import read_table
 
 _COLUMNS = ["input_ids", "segment_lengths", "num_tokens"]
 _PADDING = -1
@@ -97,8 +98,7 @@ class RowReader:
         if shard not in self._verified:
             self._verify(record, path)
             self._verified.add(shard)
-        with self._store.open(path) as file:
-            rows = _decoded(pq.read_table(file, columns=_COLUMNS), self._length)
+        rows = _decoded(read_table(self._store, path, columns=_COLUMNS), self._length)
         self._cache[shard] = rows
         while len(self._cache) > 1 and sum(item.num_bytes for item in self._cache.values()) > self._max_bytes:
             self._cache.popitem(last=False)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from tasks.core.manifest import Manifest
 from tasks.io.store import Store
+from tasks.io.tables import read_sorted, read_table
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +32,9 @@ def read_segments(store: Store, manifest: Manifest, rows: Sequence[int]) -> list
     for shard in sorted({int(np.searchsorted(ends, row, side="right")) for row in rows}):
         first = int(ends[shard]) - manifest.train_shards[shard].num_rows
         mine = sorted({row for row in rows if first <= row < ends[shard]})
-        with store.open(f"versions/{manifest.version}/{manifest.train_shards[shard].path}") as file:
-            table = pq.read_table(file).take([row - first for row in mine])
+        table = read_table(store, f"versions/{manifest.version}/{manifest.train_shards[shard].path}").take(
+            [row - first for row in mine]
+        )
         for row, record in zip(mine, table.to_pylist(), strict=True):
             found[row] = list(_segments(row, record))
     return [segment for row in rows for segment in found[row]]
@@ -41,8 +42,7 @@ def read_segments(store: Store, manifest: Manifest, rows: Sequence[int]) -> list
 
 def read_index(store: Store, version: str, doc_ids: Iterable[bytes]) -> dict[bytes, dict[str, Any]]:
     """Return the index rows (schemas.INDEX) of some documents of a version, by doc_id."""
-    with store.open(f"versions/{version}/index.parquet") as file:
-        rows = pq.read_table(file, filters=[("doc_id", "in", sorted(set(doc_ids)))]).to_pylist()
+    rows = read_sorted(store, f"versions/{version}/index.parquet", "doc_id", doc_ids).to_pylist()
     return {row["doc_id"]: row for row in rows}
 
 

@@ -20,6 +20,7 @@ from tasks.core.signatures import Signature, SignatureTable
 from tasks.io.documents import BATCH_DOCUMENTS, StageOutput
 from tasks.io.schemas import signature_schema
 from tasks.io.store import Store
+from tasks.io.tables import read_table
 
 Sign = Callable[[bytes, datetime | None, str], Signature]
 _SETTINGS_KEY = b"glassworks.signature"
@@ -90,8 +91,7 @@ def read_signatures(
 
 
 def _checked(store: Store, output: SignatureOutput, settings: Mapping[str, Any]) -> pa.Table:
-    with store.open(output.path) as file:
-        table = pq.read_table(file)
+    table = read_table(store, output.path)
     made = json.loads(table.schema.metadata[_SETTINGS_KEY])
     wrong = [
         f"{name} {made.get(name)!r}, not {wanted!r}" for name, wanted in settings.items() if made.get(name) != wanted
@@ -127,7 +127,6 @@ def _numbers(column: pa.ChunkedArray, width: int) -> NDArray[np.uint64]:
 def _snapshot_codes(store: Store, documents: Sequence[StageOutput]) -> NDArray[np.int64]:
     names: list[str] = []
     for item in documents:
-        with store.open(item.kept_path) as file:
-            names.extend(pq.read_table(file, columns=["snapshot"])["snapshot"].to_pylist())
+        names.extend(read_table(store, item.kept_path, columns=["snapshot"])["snapshot"].to_pylist())
     codes = {name: code for code, name in enumerate(sorted(set(names)))}
     return np.fromiter(map(codes.__getitem__, names), np.int64, len(names))

@@ -19,6 +19,7 @@ from tasks.io.documents import StageOutput, batched, read_documents
 from tasks.io.duplicates import removed_ids
 from tasks.io.schemas import token_schema
 from tasks.io.store import Store
+from tasks.io.tables import read_table
 
 _NAME_DIGITS = 16
 
@@ -134,8 +135,7 @@ def write_tokens(
 
 def read_token_sizes(store: Store, path: str) -> pa.Table:
     """Return doc_id, num_bytes and num_tokens of a tokens file."""
-    with store.open(path) as file:
-        return pq.read_table(file, columns=["doc_id", "num_bytes", "num_tokens"])
+    return read_table(store, path, columns=["doc_id", "num_bytes", "num_tokens"])
 
 
 def read_token_ids(store: Store, path: str) -> Iterator[tuple[bytes, "np.ndarray"]]:
@@ -154,8 +154,7 @@ def _within_budget(
 ) -> list[bytes]:
     sizes: dict[bytes, int] = {}
     for output in outputs:
-        with store.open(output.kept_path) as file:
-            table = pq.read_table(file, columns=["doc_id", "num_bytes"])
+        table = read_table(store, output.kept_path, columns=["doc_id", "num_bytes"])
         sizes.update(zip(table["doc_id"].to_pylist(), table["num_bytes"].to_pylist(), strict=True))
     chosen: list[bytes] = []
     used = 0

@@ -18,6 +18,7 @@ from tasks.core.errors import InputError
 from tasks.core.manifest import Manifest, ShardRecord
 from tasks.io.schemas import row_schema
 from tasks.io.store import Store
+from tasks.io.tables import read_table
 from tasks.io.tokens import read_token_ids
 
 _DOCUMENTS_KEY = "glassworks.num_documents"
@@ -95,8 +96,7 @@ def _wanted(
     store: Store, index_path: str, group: ShardGroup, bucket_of: Callable[[bytes, int], int], shards: set[int]
 ) -> dict[str, dict[bytes, tuple[str, list[tuple[int, int]]]]]:
     """Return tokens file -> doc_id -> (source, [(shard, repeat)]) of all documents that go into ``shards``."""
-    with store.open(index_path) as file:
-        table = pq.read_table(file, columns=["doc_id", "source", "split", "repeats", "tokens_file"])
+    table = read_table(store, index_path, columns=["doc_id", "source", "split", "repeats", "tokens_file"])
     table = table.filter(pc.equal(table["split"], group.split))
     if group.source:
         table = table.filter(pc.equal(table["source"], group.source))
