@@ -1,5 +1,10 @@
 """Inputs: found by pattern, named without the machine's paths, fingerprinted by content."""
 
+import gzip
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -61,3 +66,33 @@ def test_two_files_of_one_name_are_refused_with_both(tmp_path: Path) -> None:
 def test_a_missing_path_list_is_an_error_of_the_source(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"source web: cannot read the path list"):
         find_inputs("web", [f"@{tmp_path}/paths.txt"], "warc")
+
+
+@pytest.fixture
+def web_server(tmp_path: Path) -> Iterator[str]:
+    """A real HTTP server on 127.0.0.1 for the files of ``tmp_path``."""
+    handler = partial(QuietHandler, directory=str(tmp_path))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+        thread.join()
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+def test_a_path_list_over_http_is_read_as_local_files_are(tmp_path: Path, web_server: str) -> None:
+    """Common Crawl's lists have paths without a host: the prefix says where they are."""
+    files(tmp_path, "crawl-data/x/a.warc", "crawl-data/x/b.warc")
+    with gzip.open(tmp_path / "warc.paths.gz", "wt") as paths:
+        paths.write("crawl-data/x/a.warc\ncrawl-data/x/b.warc\n")
+    remote = find_inputs("web", [f"@{tmp_path}/warc.paths.gz"], "warc", prefix=web_server)
+    local = find_inputs("web", [f"{tmp_path}/crawl-data/x/*.warc"], "warc")
+    assert [(item.name, item.num_bytes, item.sha256) for item in remote] == [
+        (item.name, item.num_bytes, item.sha256) for item in local
+    ]
+    assert remote[0].files[0][1] == f"{web_server}crawl-data/x/a.warc"
