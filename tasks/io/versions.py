@@ -35,6 +35,12 @@ class ShardGroup:
     num_shards: int
     shards: tuple[int, ...]
 
+    @property
+    def label(self) -> str:
+        """What a person reads: ``train, shards 0 to 5 of 6``."""
+        part = f"{self.split}/{self.source}" if self.source else self.split
+        return f"{part}, shards {self.shards[0]} to {self.shards[-1]} of {self.num_shards}"
+
     def path(self, shard: int) -> str:
         """Return the path of one shard in the store."""
         return f"{self.folder}/shard-{shard:05d}-of-{self.num_shards:05d}.parquet"

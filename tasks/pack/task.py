@@ -14,7 +14,7 @@ from tasks.pack import stage
 from tasks.pack.stage import PackConfig
 
 
-@task(name="pack", task_run_name="pack · {group.split} {group.source} shards {group.shards}", cache_policy=NO_CACHE)
+@task(name="pack", task_run_name="pack · {group.label}", cache_policy=NO_CACHE)
 def pack_shards(
     store: Store, index_path: str, group: ShardGroup, tokenizer: TokenizerFile, config: PackConfig, seed: int
 ) -> list[ShardRecord]:
