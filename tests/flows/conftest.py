@@ -61,7 +61,7 @@ def glassworks(services: dict[str, str]) -> Command:
     def run(command: str, preset: str, store: Path, *overrides: str, **options: str) -> Any:
         done = subprocess.run(
             command_line(command, preset, *overrides, **options), env={**services, "GLASSWORKS_STORE": str(store)},
-            capture_output=True, text=True, check=False, timeout=280, cwd=tempfile.gettempdir(),
+            capture_output=True, text=True, check=False, timeout=800, cwd=tempfile.gettempdir(),
         )  # fmt: skip
         assert done.returncode == 0, done.stderr[-3000:]
         return json.loads(done.stdout)
@@ -104,7 +104,7 @@ def refused(services: dict[str, str]) -> Callable[..., str]:
         done = subprocess.run(
             command_line(command, preset, *overrides),
             env={**services, "GLASSWORKS_STORE": str(store), "COLUMNS": "400"},
-            capture_output=True, text=True, check=False, timeout=280, cwd=tempfile.gettempdir(),
+            capture_output=True, text=True, check=False, timeout=800, cwd=tempfile.gettempdir(),
         )  # fmt: skip
         assert done.returncode == 2, done.stderr[-3000:]
         assert "Traceback" not in done.stderr

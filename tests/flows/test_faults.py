@@ -11,7 +11,7 @@ SMALL = (
     "mix.validation_share=0.1", "tokenizer.vocab_size=1024", "tokenizer.training_bytes=300000",
     "pack.sequence_length=128", "pack.rows_per_shard=64",
 )  # fmt: skip
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 def inputs_of(crawled: Path) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ SMALL_RUN = (
     "train.model.size=tiny", "train.max_steps=24", "train.max_epochs=50", "train.global_batch_size=8",
     "train.micro_batch_size=4", "train.save_steps=5",
 )  # fmt: skip
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 def losses(run: Path) -> list[tuple[int, float, float]]:

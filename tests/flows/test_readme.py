@@ -53,7 +53,7 @@ def test_every_command_of_the_readme_works(services: dict[str, str], tmp_path: P
             command += ["--set", "mix.validation_share=0.1", "--set", "tokenizer.vocab_size=1024"]
         done = subprocess.run(
             [sys.executable, "-m", "flows", *(smaller(command) if "warc" not in command else command)],
-            env=environment, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=280,
+            env=environment, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=800,
         )  # fmt: skip
         assert "@@" not in README
         assert done.returncode == 0, f"{command}: {done.stdout[-1500:]}{done.stderr[-1500:]}"

@@ -16,7 +16,7 @@ SMALL = (
     "pack.sequence_length=128", "pack.rows_per_shard=64",
 )  # fmt: skip
 WRITTEN = ("documents", "dropped", "signatures", "dedup", "tokenizers", "tokens", "plans", "versions")
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 
 def contents(store: Path) -> dict[str, str]:
