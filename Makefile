@@ -33,7 +33,7 @@ check: dev  ## format, lint, types, import contracts, tests
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	$(BIN)/python -m pytest
+	$(MAKE) test
 
 format: dev
 	$(BIN)/ruff format .

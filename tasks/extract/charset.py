@@ -6,6 +6,7 @@ taken with its few broken bytes replaced. Labels mean what browsers take them fo
 """
 
 import codecs
+import contextlib
 import re
 
 from charset_normalizer import from_bytes
@@ -36,10 +37,8 @@ def decode(content: bytes, declared: str = "", *, html: bool = True) -> str:
             return content[len(mark) :].decode(name, "replace")
     labels = [codec for label in (declared, _meta(content) if html else "") if (codec := _codec(label, content))]
     if not (labels and _passes_as_utf8(labels[0], content)):
-        try:
+        with contextlib.suppress(UnicodeDecodeError):  # not UTF-8: the declared charsets come next
             return content.decode()
-        except UnicodeDecodeError:
-            pass
     for codec in labels:
         text = content.decode(codec, "replace")
         if _broken_share(text) <= _MAX_BROKEN_SHARE:

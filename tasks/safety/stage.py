@@ -5,6 +5,7 @@ A document's licence is its own, else the one confirmed for its source. It must 
 with ``AND`` each must be allowed. Licence texts are parsed once each; cost per document: a dictionary look-up.
 """
 
+import contextlib
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
@@ -138,8 +139,6 @@ def _host(url: str) -> str:
 def _labels(domain: str) -> tuple[str, ...]:
     """Return a domain's labels from the right, in ASCII form where it has one."""
     name = domain.strip().strip(".").lower()
-    try:
+    with contextlib.suppress(UnicodeError):  # no ASCII form (a label too long, say): compared as it is written
         name = name.encode("idna").decode()
-    except UnicodeError:
-        pass
     return tuple(reversed(name.split("."))) if name else ()

@@ -96,6 +96,15 @@ def _a_checkpoint_loads_as_the_readme_says(folder: Path, run_id: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_the_two_commands_of_a_newcomer_are_named_and_checks_run_the_tests_through_the_same_one() -> None:
+    assert "\nmake demo\n" in README
+    assert "`make test`" in README
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    check = makefile.partition("\ncheck: ")[2].partition("\n\n")[0]
+    assert check.rstrip().endswith("$(MAKE) test")
+    assert (ROOT / ".ci" / "run").read_text(encoding="utf-8").rstrip().endswith("make check")
+
+
 def test_the_map_names_every_folder_of_code() -> None:
     for folder in ("flows", "tasks", "models", "configs", "tests"):
         assert f"| `{folder}/` |" in README
