@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
+from tasks.core.errors import PipelineError
 from tasks.io.child import Child, Limits, Lost, Raised
 
 A = TypeVar("A")
@@ -26,6 +27,7 @@ class Children:
         self._context = multiprocessing.get_context("forkserver")
         self._idle: list[Child] = []
         self._busy: set[Child] = set()
+        self._num_aborts = 0
         self._lock = threading.Lock()
 
     def preload(self, modules: Iterable[str]) -> None:
@@ -48,10 +50,15 @@ class Children:
 
     def map(self, function: Callable[[A], B], items: Iterable[A], limits: Limits) -> Iterator[B | Lost]:
         """Yield ``function(item)`` or a :class:`Lost` for each item, in order."""
+        aborts = self._num_aborts
         child = self._take()
         try:
             for item in items:
                 outcome = child.run(function, item, limits)
+                if self._num_aborts != aborts:  # ended by abort(), which says nothing about the item
+                    raise PipelineError(
+                        "child process", "was ended with its flow", "start again: finished work is kept"
+                    )
                 if isinstance(outcome, Lost):
                     was_new, child = child.served == 1, self._replaced(child)
                     if outcome.reason != "timeout" and not was_new:
@@ -74,6 +81,7 @@ class Children:
     def abort(self) -> None:
         """End all children, at work or not; whoever waits for one gets a PipelineError."""
         with self._lock:
+            self._num_aborts += 1
             for child in self._busy:
                 child.end()
         self.close()

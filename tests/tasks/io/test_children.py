@@ -182,3 +182,21 @@ def test_an_abort_ends_children_at_work_and_tells_those_who_wait(children: Child
         with pytest.raises(PipelineError, match="died"):
             waiting.result(10)
         assert time.monotonic() - began < 5
+
+
+def test_an_abort_is_no_crash_of_the_item_at_work(children: Children) -> None:
+    """Else a cancelled flow would go on with the file, and put a good page on record as lost."""
+    seen: list[object] = []
+
+    def follow() -> None:
+        seen.extend(children.map(time.sleep, [0.0, 60.0, 0.0], Limits()))
+
+    with ThreadPoolExecutor(1) as threads:
+        waiting = threads.submit(follow)
+        time.sleep(1.5)
+        began = time.monotonic()
+        children.abort()
+        with pytest.raises(PipelineError, match="was ended with its flow"):
+            waiting.result(10)
+        assert time.monotonic() - began < 5
+    assert not any(isinstance(outcome, Lost) for outcome in seen)
